@@ -331,6 +331,29 @@ class Contacts:
         if self.bodies:
             self.bodies.points.follow(self.bodies.place_points(self.now))
 
+    def limits(self, positions: wp.array[Any]) -> np.ndarray:
+        """How hard all pressed where friction was followed last [N], with shares of nearly parallel edges, shape [l].
+
+        Pairs of the surface are those that touch at positions.
+        """
+        if self.pairs is not None:
+            self.pairs.cover(positions)
+        return np.concatenate([np.ravel(each.numpy()) for each in self._limits()])
+
+    def limit(self, limits: np.ndarray) -> None:
+        """Let limits be others than those that followed, shape [l]."""
+        begin = 0
+        for each in self._limits():
+            overwrite(each, limits[begin : begin + each.size].reshape(each.shape))
+            begin += each.size
+
+    def _limits(self) -> list[wp.array[Any]]:
+        found = [self.nodes.strengths]
+        found += [self.corners.strengths] if self.corners else []
+        found += [self.edges.shares] if self.edges else []
+        found += [] if self.pairs is None else self.pairs.limits
+        return [*found, self.bodies.points.strengths] if self.bodies else found
+
     def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
         """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.
 

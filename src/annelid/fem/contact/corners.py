@@ -73,7 +73,7 @@ class CornerContacts(ElementSet):
         self._corners.faces = triangles
         self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
         self._hits, self._lagging = self._made_hits(count), self._made_hits(count)
-        self._gaps, self._energies, self._strengths, self._parts = (self._numbers(count) for _ in range(4))
+        self._gaps, self._energies, self.strengths, self._parts = (self._numbers(count) for _ in range(4))
         self.point_forces, self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(4))
         self.point_tangents, self.rub_tangents = (wp.zeros(count, dtype=wp.mat33d, device=device) for _ in range(2))
         self._starts = self._vectors(node_count)
@@ -98,12 +98,12 @@ class CornerContacts(ElementSet):
         for name in ("faces", "weights"):
             wp.copy(getattr(self._lagging, name), getattr(self._hits, name))
         inputs = [self._corners, self.forms, self._now, self._hits, self._gaps, positions]
-        self._launch(kernels.follow_corners, inputs, [self._strengths, self._normals])
+        self._launch(kernels.follow_corners, inputs, [self.strengths, self._normals])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of push and friction."""
         self._find(positions)
-        lagging = [self._starts, self.stretches, self._lagging, self._strengths, self._normals]
+        lagging = [self._starts, self.stretches, self._lagging, self.strengths, self._normals]
         inputs = [int(tangent), self._corners, self.forms, self._begin, self._now, *lagging, self._hits, positions]
         found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
         self._launch(kernels.touch_corners, inputs, found)
@@ -116,7 +116,7 @@ class CornerContacts(ElementSet):
         self.follow(positions)
         self.evaluate(positions, tangent=False)
         fixed = [self._corners, self.forms, self._begin, self._now, self._starts, self._lagging]
-        inputs = [*fixed, self._strengths, self._normals, positions, self.stretches]
+        inputs = [*fixed, self.strengths, self._normals, positions, self.stretches]
         self._launch(kernels.keep_corner_stretches, inputs, [])
         wp.copy(stretches, self.stretches)
 

@@ -10,6 +10,7 @@ import warp as wp
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.coupled import CoupledSolver
 from annelid.fem.contact.elimination import Elimination
+from annelid.fem.contact.limits import Limits
 from annelid.fem.kernels.motion import hold
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, NoEquilibrium, Settings
@@ -19,6 +20,10 @@ _BETWEEN = 6  # iterations between two parts
 _MOST = 300  # iterations of an equilibrium: where a long belt slides, friction is found node after node
 _MUCH_CLOSER, _CLOSER = 0.1, 0.5  # force left after a step over that before it, with which it is taken in any case
 _NEAR = 1e-3  # of the force left at first: from there on little progress is enough
+_SHORT = 0.5  # of a step: shorter ones overshoot
+_CREEPS = 0.5  # of the force left before a whole step: more after it, and iterations creep
+_LESS = 0.2  # of the resistance of what slides, which is left in the tangent where iterations creep
+_PLAIN = 3  # times that friction simply follows
 _FOLLOW = 0.1  # of the force left when friction was looked at last: then it is looked at again
 
 
@@ -40,6 +45,8 @@ class TouchingNewton(Newton):
         if contacts.pairs is not None:
             self.linear = CoupledSolver(model, contacts.pairs)
         self._poses = contacts.now.places.copy(), contacts.now.turns.copy()
+        self._limits, self._follows = Limits(), 0
+        self._length, self._yielding = 1.0, 0.0
 
     def approach(self, starts: wp.array[Any], positions: wp.array[Any]) -> None:
         """Go from the start of a step towards a first guess, obstacles on their way, as far as nothing is in the way.
@@ -102,11 +109,14 @@ class TouchingNewton(Newton):
 
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
         self.contacts.follow(positions, guessed=True)
-        self._fresh = float("inf")
+        self._fresh = self._least = float("inf")
+        self._follows = 0
+        self._limits.forget()
+        self._let_slide(0.0)
         return super()._descend(positions, fraction, iterations)
 
     def _good_enough(self, fraction: float, first: float) -> float:
-        self._first = self._fresh = first
+        self._first = self._fresh = self._least = first
         self._enough = super()._good_enough(fraction, first)
         return self._enough
 
@@ -117,14 +127,28 @@ class TouchingNewton(Newton):
         found = super()._search(positions, fraction, energy, slope, left)
         if found is None and self.contacts.bodies:
             self.contacts.bodies.move(self._before, 0.0, self.contacts.now)
+        if found is not None:
+            self._least = min(self._least, found[1])
+        if found is not None and (self._length < _SHORT or (self._length == 1.0 and found[1] > _CREEPS * left)):
+            self._let_slide(1.0 - _LESS * (1.0 - self._yielding) if self._length == 1.0 else 0.0)
         return found
 
+    def _let_slide(self, yielding: float) -> None:
+        """Let tangents of the surface's own friction resist further sliding less by a part, or as before by 0."""
+        self._yielding = yielding
+        if self.contacts.pairs is not None:
+            self.contacts.pairs.let_slide(yielding)
+
     def _leads_on(self, rest: float, left: float) -> bool:
-        """Near the end energies do not tell: torques of bodies have none that is true to the last digit."""
-        return rest <= (_CLOSER if left <= _NEAR * self._first else _MUCH_CLOSER) * left
+        """Near the end energies do not tell: torques of bodies have none that is true to the last digit.
+
+        It must leave less than any step before, or iterations may go round in circles.
+        """
+        return rest <= (_CLOSER if left <= _NEAR * self._first else _MUCH_CLOSER) * min(left, self._least)
 
     def _try(self, positions: wp.array[Any], length: float) -> None:
         super()._try(positions, length)
+        self._length = length
         if self.contacts.bodies:
             self.contacts.bodies.move(self._before, length, self.contacts.now)
 
@@ -169,10 +193,24 @@ class TouchingNewton(Newton):
         found = super()._taken(positions, fraction, known)
         if found[1] > max(_FOLLOW * self._fresh, self._enough):
             return found
-        self.contacts.follow(positions)
-        found = self._look_again(positions, fraction)
-        self._fresh = found[1]
+        found = self._followed(positions, fraction)
+        self._fresh = self._least = found[1]
         return found
+
+    def _followed(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
+        """Let friction follow; after a few times to where it would end, if it were not there then.
+
+        Where nothing is left with limits as they follow, the step is done: only these count.
+        """
+        contacts, self._follows = self.contacts, self._follows + 1
+        had = contacts.limits(positions) if self._follows > _PLAIN else None
+        contacts.follow(positions)
+        found = self._look_again(positions, fraction)
+        if had is None or found[1] <= self._enough:
+            return found
+        contacts.limit(self._limits.better(had, contacts.limits(positions)))
+        energy, left = self._look_again(positions, fraction)
+        return energy, max(left, np.nextafter(self._enough, np.inf))
 
     def _look_again(self, positions: wp.array[Any], fraction: float) -> tuple[float, float]:
         """Look where all was evaluated, after friction has followed: nothing but contacts has changed."""

@@ -59,7 +59,7 @@ class ObstacleEdges(ElementSet):
         numbers: Any = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._edges.ends, self._edges.nodes = made, numbers
         self._parts = wp.zeros(len(self.owners), dtype=wp.float64, device=device)
-        self._shares = wp.zeros((self.element_count, len(self.owners)), dtype=wp.float64, device=device)
+        self.shares = wp.zeros((self.element_count, len(self.owners)), dtype=wp.float64, device=device)
         self._hits: Any = EdgeHits()
         kinds = {
             "edges": wp.int32, "shares": wp.float64, "places": wp.vec3d, "forces": wp.vec3d, "tangents": wp.mat33d
@@ -79,11 +79,11 @@ class ObstacleEdges(ElementSet):
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the shares of nearly parallel edges from where nodes are."""
         size = self.element_count, len(self)
-        self._launcher.launch(follow_edges, size, [self._edges, self._now, positions, self._shares])
+        self._launcher.launch(follow_edges, size, [self._edges, self._now, positions, self.shares])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the pushes."""
-        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._now, self._shares]
+        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._now, self.shares]
         outputs = [self.energy, self.forces, self.tangent, self._hits]
         self._launcher.launch(touch_edges, self.element_count, [*fixed, positions, *outputs])
 

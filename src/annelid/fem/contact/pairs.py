@@ -90,6 +90,7 @@ class SurfacePairs(ElementSet):
         self._rows = np.full(solid.node_count, -1)
         self._rows[self.numbers] = np.arange(len(self.numbers))
         self._keys = np.zeros(0, np.int64)
+        self._yielding = 0.0
         self.columns: Columns | None = None
         self._make_room()
 
@@ -162,6 +163,11 @@ class SurfacePairs(ElementSet):
         self.cover(positions)
         self._launch(kernels.follow_pairs, [self._pairs, positions, self._lagging])
 
+    @property
+    def limits(self) -> list[wp.array[Any]]:
+        """How hard pairs pressed where friction was followed last [N], and the shares of edges, shape [p] each."""
+        return [self._lagging.strengths, self._lagging.shares]
+
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and the blocks on the diagonal of the tangent."""
         self._launch(kernels.load_pairs, [self._pairs, self._lagging, self._starts, positions, self._loads])
@@ -171,6 +177,11 @@ class SurfacePairs(ElementSet):
         inputs = [int(tangent), wp.float64(share), self._firsts, self._entries, self._lagging, self._loads]
         outputs = [self.energy, self.forces, self.tangent]
         wp.launch(kernels.load_nodes, self.element_count, inputs, outputs, device=self.device)
+
+    def let_slide(self, yielding: float) -> None:
+        """Leave a part of the resistance of what slides to further sliding out of tangents from now on, 0 to 1."""
+        self._yielding = yielding
+        self._pairs.yielding = wp.float64(yielding)
 
     def add_product(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
         """Add the blocks beside the diagonal to products with vectors, vec3d of shape [n, k]."""
@@ -249,6 +260,7 @@ class SurfacePairs(ElementSet):
         self._pairs.edges_from = wp.int32(self.candidates.edges_from)
         self._pairs.reaches, self._pairs.skins = self._zeros(count, wp.float64), self._zeros(count, wp.float64)
         self._pairs.stiffness, self._pairs.friction = wp.float64(self._stiffness), wp.float64(self._friction)
+        self._pairs.yielding = wp.float64(self._yielding)
         self._lagging = self._filled(kernels.Lagging(), _LAGGING, count)
         self._loads = self._filled(kernels.Loads(), _LOADS, count)
         self._distances = self._zeros(count, wp.float64)

@@ -22,6 +22,9 @@ from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Settings
 
 _MOST = 30  # iterations of the second attempt, each of which costs a factor and many solutions
+_PATIENCE = 8  # of them without less force than ever before
+_NOWHERE, _AS_MUCH = 2.0**-9, 0.99  # part of a step, and of the force left: a step that is shorter and leaves more
+_TWICE = 2  # such steps one after the other: energies do not tell there where to go
 _WITHOUT = 3  # iterations without foresight after it has failed
 
 
@@ -38,10 +41,11 @@ class SecondNewton(TouchingNewton):
         super().__init__(model, contacts, settings)
         self._again: FewNodesNewton | None = None
         self._guess, self._found = model.vectors(), model.vectors()
+        self._nowhere = 0
 
     def settle(self, positions: wp.array[Any], fraction: float = 1.0, holds: Holds | None = None) -> Attempt:
         """Move positions to the equilibrium; where it is not found, to what is nearest to it of two attempts."""
-        contacts = self.contacts
+        contacts, self._nowhere = self.contacts, 0
         wp.copy(self._guess, positions)
         begin = contacts.placed()
         first = super().settle(positions, fraction, holds)
@@ -57,6 +61,15 @@ class SecondNewton(TouchingNewton):
         wp.copy(positions, self._found)
         contacts.put_back(end)
         return first
+
+    def _search(
+        self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float
+    ) -> tuple[float, float] | None:
+        found = super()._search(positions, fraction, energy, slope, left)
+        if found is None:
+            return None
+        self._nowhere = self._nowhere + 1 if self._length < _NOWHERE and found[1] > _AS_MUCH * left else 0
+        return found if self._nowhere < _TWICE else None
 
     def _few_nodes(self) -> FewNodesNewton:
         if self._again is None:
@@ -76,6 +89,8 @@ class FewNodesNewton(KeptNewton):
         contacts: What it touches.
         settings: How.
     """
+
+    patience = _PATIENCE
 
     def __init__(self, model: Model, contacts: Contacts, settings: Settings | None = None) -> None:
         asked = None if contacts.pairs is None else contacts.pairs.few

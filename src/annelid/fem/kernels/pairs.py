@@ -16,6 +16,7 @@ from annelid.fem.kernels.contact_law import (
     push_energy,
     push_force,
     push_stiffness,
+    sliding_direction,
 )
 from annelid.fem.kernels.corners import TINY, closest_weights
 
@@ -40,6 +41,7 @@ class Pairs:
     skins: wp.array[wp.float64]  # [m]
     stiffness: wp.float64  # [N/m]
     friction: wp.float64
+    yielding: wp.float64  # part of the resistance to further sliding that is left out of the tangent, 0 to 1
 
 
 @wp.struct
@@ -195,8 +197,12 @@ def load_pairs(
         factor = friction_factor(trial, limit, pairs.stiffness)
         energy += friction_energy(trial, limit, pairs.stiffness)
         rub = -factor * trial
-        # What slides resists along its way as well here: where nothing does, iterations overshoot and turn back.
-        rub_tangent = factor * (wp.identity(n=3, dtype=f64) - wp.outer(n, n))
+        # What slides may resist along its way as well here: where nothing does, iterations overshoot and turn back at
+        # first; where it does, they creep in the end.
+        along_slide = sliding_direction(trial, limit, pairs.stiffness)
+        rub_tangent = factor * (
+            wp.identity(n=3, dtype=f64) - wp.outer(n, n) - pairs.yielding * wp.outer(along_slide, along_slide)
+        )
     loads_out.energies[i] = energy
     loads_out.coefficients[i] = c
     loads_out.pushes[i] = push
