@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
@@ -77,6 +78,7 @@ class CornerContacts(ElementSet):
         self.point_forces, self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(4))
         self.point_tangents, self.rub_tangents = (wp.zeros(count, dtype=wp.mat33d, device=device) for _ in range(2))
         self._starts = self._vectors(node_count)
+        self._launcher = Launcher(device)
 
     def __len__(self) -> int:
         """Number of sharp points."""
@@ -109,7 +111,7 @@ class CornerContacts(ElementSet):
         self._launch(kernels.touch_corners, inputs, found)
         outputs = [self.energy, self.forces, self.tangent]
         given = [int(tangent), self._corners, positions, self._gaps, self._lagging, self._hits, *found]
-        wp.launch(kernels.load_faces, self.element_count, given, outputs, device=self.device)
+        self._launcher.launch(kernels.load_faces, self.element_count, [*given, *outputs])
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any]) -> None:
         """End a step: what friction keeps, into an array of a state."""
@@ -169,7 +171,7 @@ class CornerContacts(ElementSet):
         self._launch(kernels.find_faces, [self._corners, self._now, positions], outputs)
 
     def _launch(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> None:
-        wp.launch(kernel, len(self.owners), inputs, outputs, device=self.device)
+        self._launcher.launch(kernel, len(self.owners), [*inputs, *outputs])
 
     def _made_hits(self, count: int) -> Any:
         made: Any = kernels.Hits()

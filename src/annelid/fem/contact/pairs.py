@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.linalg.blas import one_thread
+from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.candidates import Candidates, pieces_of
 from annelid.fem.contact.obstacles import friction_of
@@ -90,6 +91,7 @@ class SurfacePairs(ElementSet):
         self._rows = np.full(solid.node_count, -1)
         self._rows[self.numbers] = np.arange(len(self.numbers))
         self._keys = np.zeros(0, np.int64)
+        self._launcher = Launcher(device)
         self._yielding = 0.0
         self.columns: Columns | None = None
         self._make_room()
@@ -176,7 +178,7 @@ class SurfacePairs(ElementSet):
         share = 1.0 if self.columns is None else _LITTLE
         inputs = [int(tangent), wp.float64(share), self._firsts, self._entries, self._lagging, self._loads]
         outputs = [self.energy, self.forces, self.tangent]
-        wp.launch(kernels.load_nodes, self.element_count, inputs, outputs, device=self.device)
+        self._launcher.launch(kernels.load_nodes, self.element_count, [*inputs, *outputs])
 
     def let_slide(self, yielding: float) -> None:
         """Leave a part of the resistance of what slides to further sliding out of tangents from now on, 0 to 1."""
@@ -272,7 +274,7 @@ class SurfacePairs(ElementSet):
         return structure
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
-        wp.launch(kernel, len(self._keys), arguments, device=self.device)
+        self._launcher.launch(kernel, len(self._keys), arguments)
 
     def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)

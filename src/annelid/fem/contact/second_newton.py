@@ -22,9 +22,9 @@ from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Settings
 
 _MOST = 30  # iterations of the second attempt, each of which costs a factor and many solutions
-_PATIENCE = 8  # of them without less force than ever before
+_PATIENCE = 5  # of them without less force than ever before
 _NOWHERE, _AS_MUCH = 2.0**-9, 0.99  # part of a step, and of the force left: a step that is shorter and leaves more
-_TWICE = 2  # such steps one after the other: energies do not tell there where to go
+_OFTEN = 4  # such steps one after the other: energies do not tell there where to go
 _WITHOUT = 3  # iterations without foresight after it has failed
 
 
@@ -69,7 +69,7 @@ class SecondNewton(TouchingNewton):
         if found is None:
             return None
         self._nowhere = self._nowhere + 1 if self._length < _NOWHERE and found[1] > _AS_MUCH * left else 0
-        return found if self._nowhere < _TWICE else None
+        return found if self._nowhere < _OFTEN else None
 
     def _few_nodes(self) -> FewNodesNewton:
         if self._again is None:
