@@ -330,7 +330,7 @@ def squeezes(path: Path) -> Callable[[Path], None]:
     """What a study of squeezes has kept, to go on from."""
     from annelid.studies.squeeze import KEPT, Squeeze, Squeezed
 
-    path.write_text(json.dumps({"seed": 0, "each": Squeeze.each, "squeezes": [asdict(Squeezed("jaws", 0))]}))
+    path.write_text(json.dumps({"seed": 0, "squeezes": [asdict(Squeezed("jaws", 0))]}))
 
     def read(found: Path) -> None:
         folder = found.parent / f"{found.name}-kept"

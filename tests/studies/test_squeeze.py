@@ -1,5 +1,7 @@
 """Squeezing at random: a few steps of each body, records that are gone on from, and the exact test of crossings."""
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import warp as wp
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.progress import Progress
 from annelid.shapes import Box
-from annelid.studies.squeeze import Squeeze
+from annelid.studies.squeeze import Squeeze, Squeezed
 from annelid.studies.support.crossings import crossings, own_crossings
 
 from .conftest import by_name
@@ -31,9 +33,13 @@ def test_it_goes_on_from_its_records(tmp_path: Path) -> None:
     first = Squeeze(steps=2, each=2, only=("ball",)).inside(tmp_path).compute(wp.get_device("cpu"), 1, quiet)
     study = Squeeze(steps=2, each=2, only=("ball",), resume=True).inside(tmp_path)
     assert study.compute(wp.get_device("cpu"), 1, quiet) == first
-    with pytest.raises(InvalidValue, match="--each"):
-        Squeeze(steps=2, each=3, only=("ball",), resume=True).inside(tmp_path).compute(wp.get_device("cpu"), 1, quiet)
-    (tmp_path / "squeezes.json").write_text('{"seed": 0, "each": 2, "squeezes": [{"case": 3}]}')
+    elsewhere = {"seed": 0, "squeezes": [asdict(Squeezed("ball", number, steps=50)) for number in (0, 1000)]}
+    (tmp_path / "squeezes_of_another.json").write_text(json.dumps(elsewhere))
+    added = replace(study, steps=100).compute(wp.get_device("cpu"), 1, quiet)
+    assert sorted((one.number, one.steps) for one in added) == [(0, 50), (1000, 50)]  # the same motion counts once
+    with pytest.raises(InvalidValue, match="--seed"):
+        replace(study, seed=1).compute(wp.get_device("cpu"), 1, quiet)
+    (tmp_path / "squeezes.json").write_text('{"seed": 0, "squeezes": [{"case": 3}]}')
     with pytest.raises(FileFormatError, match="squeezes"):
         study.compute(wp.get_device("cpu"), 1, quiet)
 

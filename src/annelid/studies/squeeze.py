@@ -80,7 +80,7 @@ class Squeeze:
     minutes: float | None = None
     """Stop after so many minutes; --resume goes on from there."""
     resume: bool = False
-    """Go on from what is in the folder of results."""
+    """Go on from what is in the folder of results; squeezes*.json of other machines add up there."""
     folder: Annotated[Path | None, tyro.conf.Suppress] = None
     """Where it is kept what was done; None keeps nothing."""
 
@@ -101,17 +101,15 @@ class Squeeze:
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Squeezed]:
         """Squeeze one body after the other, on the CPU, until all steps are taken or time is up."""
         end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
-        known = {(one.case, one.number): one for one in self.known()} if self.resume else {}
-        found: list[Squeezed] = []
-        for case, number, steps in self._rounds():
-            if (case, number) not in known:
-                if end is not None and time.perf_counter() > end:
-                    progress.say("time is up, --resume goes on from here")
-                    break
-                known[case, number] = squeezed(case, number, steps, seed=self.seed, threads=threads or 1)
-                self._keep(known.values())
-                progress.say(_in_words(known[case, number]))
-            found.append(known[case, number])
+        found = [one for one in self.known() if one.case in self._cases] if self.resume else []
+        while (next_one := self._next(found)) is not None:
+            if end is not None and time.perf_counter() > end:
+                progress.say("time is up, --resume goes on from here")
+                break
+            case, number, steps = next_one
+            found.append(squeezed(case, number, steps, seed=self.seed, threads=threads or 1))
+            self._keep(found)
+            progress.say(_in_words(found[-1]))
         return found
 
     def measure(self, found: list[Squeezed]) -> list[Measurement]:
@@ -142,37 +140,51 @@ class Squeeze:
         """Least volumes of all squeezes."""
         return [figure(folder / "squeeze.png", lambda axes: _draw(axes, found), size=(6.4, 4.2), grid=(1, 1))]
 
-    def _rounds(self) -> list[tuple[str, int, int]]:
-        """Body, number of the motion and steps of each squeeze, bodies in turn."""
-        cases = [case for case in CASES if not self.only or case in self.only]
-        each, steps = (3, 3 * len(cases)) if self.quick else (self.each, self.steps)
-        count = -(-steps // each)
-        return [(cases[i % len(cases)], i // len(cases), min(each, steps - i * each)) for i in range(count)]
+    @property
+    def _cases(self) -> list[str]:
+        return [case for case in CASES if not self.only or case in self.only]
+
+    def _next(self, found: list[Squeezed]) -> tuple[str, int, int] | None:
+        """Body, number of the motion and steps of the next squeeze, bodies in turn; None after all of them.
+
+        One that ended early counts as a whole one, so that there is an end in any case.
+        """
+        each, steps = (3, 3 * len(self._cases)) if self.quick else (self.each, self.steps)
+        taken = dict.fromkeys(self._cases, 0)
+        for one in found:
+            taken[one.case] += max(each, one.steps) if one.ended else one.steps
+        left = steps - sum(taken.values())
+        if left <= 0:
+            return None
+        case = min(taken, key=lambda case: taken[case])
+        used = {one.number for one in found if one.case == case}
+        return case, next(number for number in range(len(used) + 1) if number not in used), min(each, left)
 
     def known(self) -> list[Squeezed]:
-        """What was done before with the same seed and as many steps each."""
-        path = None if self.folder is None else self.folder / KEPT
-        if path is None or not path.exists():
-            return []
+        """What was done before with the same seed: here and, in files of other names, elsewhere."""
+        paths = [] if self.folder is None else sorted(self.folder.glob(KEPT.replace(".", "*.")))
+        every = [one for path in paths for one in self._read(path)]
+        longest_last = sorted(every, key=lambda one: one.steps)
+        return list({(one.case, one.number): one for one in longest_last}.values())
+
+    def _read(self, path: Path) -> list[Squeezed]:
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-            same = (kept["seed"], kept["each"]) == (self.seed, self.each)
-            found = [_checked(Squeezed(**one)) for one in kept["squeezes"]]
+            seed, found = kept["seed"], [_checked(Squeezed(**one)) for one in kept["squeezes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(
                 f"{path} is not a list of squeezes: {error}; delete it, or leave out --resume."
             ) from error
-        if not same:
+        if seed != self.seed:
             raise InvalidValue(
-                f"{path} has squeezes of another seed, or of more or fewer steps; give the same --seed and --each to "
-                "go on, or leave out --resume."
+                f"{path} has squeezes of another seed; give the same --seed to go on, or leave out --resume."
             )
         return found
 
     def _keep(self, found: Iterable[Squeezed]) -> None:
         if self.folder is None or self.quick:
             return
-        kept = {"seed": self.seed, "each": self.each, "squeezes": [asdict(one) for one in found]}
+        kept = {"seed": self.seed, "squeezes": [asdict(one) for one in found]}
         with replaced(self.folder / KEPT) as temporary:
             temporary.write_text(json.dumps(kept), encoding="utf-8")
 
