@@ -25,8 +25,8 @@ from annelid.fem.model import Model
 from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Holds, Settings
 
 # Iterations of a step after which the next one gets a new factor. On a GPU a factor costs as much as an iteration: a
-# beam of 5,049 nodes that rocks on a post needs 3.5 iterations a step with 3 here, 4.5 with 5, 6.1 with 8; steps are
-# a twelfth faster with 3 than with 5, a third faster than with 8.
+# beam of 5,049 nodes that rocks on a post needs 3.4 iterations a step with 3 here, 4.4 with 5, 6 with 8, and its steps
+# are 3 to 8 % faster with 3 than with 5, a quarter to a third faster than with 8.
 _MANY = {"cpu": 8, "cuda": 3}
 _SECOND = 2  # direction of a step: by then nodes are near where it ends, and a factor made there leads well
 _SLOW = 0.5  # of the force left before: more than this is no progress
