@@ -122,8 +122,9 @@ class Newton:
         self.linear: Linear = model.linear
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
-        self._start, self._begin, self._placed, self._first = (model.vectors() for _ in range(4))
-        self._stable = self._whole = False  # whether the last step was made without a shift, and taken whole
+        self._start, self._begin, self._placed, self._straight_step = (model.vectors() for _ in range(4))
+        self._gone_straight = False  # whether `_straight` has begun where `_descend` does
+        self._made_stably = self._taken_whole = False  # the last step: without a shift, and all of it
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
@@ -196,9 +197,10 @@ class Newton:
         self._ramp(fraction)
         self._arrive(positions, fraction, holds or Holds(fraction, self.model.anchors, self.model.offsets))
         tried = self._straight(positions, fraction) if self._whole_steps else None
+        self._gone_straight = tried is not None and self.settings.still > 0.0
         if tried is not None and tried.done:
             return tried
-        found = self._descend(positions, fraction, self.settings.iterations, begun=tried is not None)
+        found = self._descend(positions, fraction, self.settings.iterations)
         return found if tried is None else replace(found, iterations=found.iterations + tried.iterations)
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
@@ -221,7 +223,7 @@ class Newton:
         wp.copy(self._placed, positions)
         _, left = self._look(positions, fraction)
         first, enough, count, still = left, self._good_enough(fraction, left), 0, False
-        self._stable = False
+        self._made_stably = False
         try:
             while (
                 not still and left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations)
@@ -230,8 +232,8 @@ class Newton:
                 self.linear.factor(model.assembly.values)
                 self.linear.solve(self._residual, self._step)
                 if count == 1:
-                    wp.copy(self._first, self._step)
-                    self._stable = True
+                    wp.copy(self._straight_step, self._step)
+                    self._made_stably = True
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
@@ -247,27 +249,20 @@ class Newton:
             wp.copy(positions, self._placed)
         return Attempt(done, count, left)
 
-    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int, *, begun: bool = False) -> Attempt:
-        """Iterate along the energy until forces cancel, or as often as that leads anywhere.
-
-        Args:
-            positions: Positions [m], vec3d of shape [n].
-            fraction: Part of the load that acts.
-            iterations: Most iterations.
-            begun: Whether `_straight` has begun here, so that its first direction is known.
-        """
+    def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
+        """Iterate along the energy until forces cancel, or as often as that leads anywhere."""
         energy, left = self._look(positions, fraction)
         first, least, since, still = left, left, 0, False
         enough, count = self._good_enough(fraction, left), 0
         while not still and left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
-            slope = self._first_direction() if begun and count == 1 else self._direction()
+            slope = self._first_direction() if self._gone_straight and count == 1 else self._direction()
             found = self._search(positions, fraction, energy, slope, left)
             if found is None or self._lost():
                 break
             energy, left = found
             least, since = (left, 0) if left < least else (least, since + 1)
-            still = left < _FALLEN * first and self._stable and self._whole and self._stands_still()
+            still = left < _FALLEN * first and self._made_stably and self._taken_whole and self._stands_still()
         return Attempt(left <= enough or still, count, left)
 
     def _stands_still(self) -> bool:
@@ -324,14 +319,18 @@ class Newton:
 
     def _first_direction(self) -> float:
         """The same where `_straight` has looked already: its own one, or none without a shift."""
-        if not self._stable:
-            return self._direction(FIRST_SHIFT)
-        wp.copy(self._step, self._first)
+        if not self._made_stably:
+            return self._direction_with(FIRST_SHIFT)
+        wp.copy(self._step, self._straight_step)
         slope = self._slope()
-        return slope if slope > 0.0 else self._direction(FIRST_SHIFT)
+        return slope if slope > 0.0 else self._direction_with(FIRST_SHIFT)
 
-    def _direction(self, shift: float = 0.0) -> float:
-        """Newton's direction into `_step`, with this shift or a larger one; its slope along the residual [J]."""
+    def _direction(self) -> float:
+        """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""
+        return self._direction_with(0.0)
+
+    def _direction_with(self, shift: float) -> float:
+        """The same with this shift or a larger one, as a part of the mean stiffness on the diagonal."""
         model = self.model
         scale = self.model.stiffness_scale
         while True:
@@ -339,7 +338,7 @@ class Newton:
                 self.linear.factor(model.assembly.values, shift=shift * scale)
                 slope = self._solved()
                 if slope > 0.0:
-                    self._stable = shift == 0.0
+                    self._made_stably = shift == 0.0
                     return slope
             except NotPositiveDefinite:
                 pass
@@ -380,7 +379,7 @@ class Newton:
             falls = there <= energy - _ENOUGH * length * slope
             level = slope * length <= 10.0 * slack and there <= energy + slack and rest < left
             if falls or level or (length == first and self._leads_on(rest, left)):
-                self._whole = length == 1.0
+                self._taken_whole = length == 1.0
                 wp.copy(positions, self._trial)
                 return self._taken(positions, fraction, (there, rest) if length == first else None)
             length *= 0.5
