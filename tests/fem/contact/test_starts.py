@@ -66,6 +66,7 @@ def test_a_solid_begins_off_a_box_that_lies_on_it_between_nodes(gap: float) -> N
     np.testing.assert_allclose(found.shift[2], gap - found.nodes.reach, rtol=1e-6)
 
 
+@coarse
 def test_a_free_box_begins_off_a_block_that_is_held_and_lies_on_it() -> None:
     held = block().fix(lambda p: p[:, 2] < 1e-9)
     box = Rigid(Box((0.01, 0.01, 0.01)), position=(0.05, 0.055, 0.045), motion="free", name="box")
