@@ -75,6 +75,11 @@ def team_kernel(features: Features) -> wp.Kernel:
     return run_team
 
 
+def _inlined(features: Features) -> bool | None:
+    """Keep what is called once a pass apart where masses collide: one large function compiles a third longer."""
+    return False if features.colliding else None
+
+
 @functools.cache
 def _ready(features: Features, kind: str) -> wp.Function:
     """What a team does before a pass: fresh lists of contacts, areas in sand, torques of motors; the new ticket."""
@@ -86,7 +91,7 @@ def _ready(features: Features, kind: str) -> wp.Function:
     before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
     measure, resisted = measure_team(types), features.resisted and kind not in GATHERLESS
 
-    @wp.func
+    @wp.func(inline=_inlined(features))
     def ready(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, begin: wp.int64, step: int,
         model: Arrays, work: Work, x_at: wp.array[vec4], v_at: wp.array[vec3],
@@ -125,7 +130,7 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
     varied, world_of = features.varied, mass_world(features)
 
-    @wp.func
+    @wp.func(inline=_inlined(features))
     def sweep(
         share: wp.vec2i,
         begin: wp.int64,
