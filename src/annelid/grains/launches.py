@@ -18,7 +18,8 @@ from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
-_LANES, _SWEEP_BLOCK = 1, 64  # threads that share a grain in a sweep, and in a block
+_LANES, _LANES_AMONG_GUESTS = 1, 2  # threads that share a grain in a sweep; some grains have very many guests around
+_SWEEP_BLOCK = 64
 _LIST_LANES = 4  # threads that share a grain when lists are made
 _BLOCK = 128
 
@@ -47,6 +48,11 @@ class Launches:
         self.begun: wp.array[Any] | None = None
         self.phases: tuple[int, ...] = (0,)
 
+    @property
+    def _lanes(self) -> int:
+        """Threads that share a grain in a sweep."""
+        return _LANES_AMONG_GUESTS if self.model.features.guests else _LANES
+
     def forget(self) -> None:
         """Arrays have moved or other kernels are used: what was captured is of no use."""
         self._graphs.clear()
@@ -71,7 +77,9 @@ class Launches:
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(finish_batch, 1)]
-        used += self._solving_kernels() if features.converging else [(sweep_kernel(features, _LANES), _SWEEP_BLOCK)]
+        used += (
+            self._solving_kernels() if features.converging else [(sweep_kernel(features, self._lanes), _SWEEP_BLOCK)]
+        )
         used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, _LIST_LANES)]
         used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
@@ -87,7 +95,7 @@ class Launches:
 
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
-        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features, _LANES)]
+        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features, self._lanes)]
         used += [(solving.complete_kernel(features), _BLOCK)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
@@ -111,10 +119,10 @@ class Launches:
     def _sweep_once(self, step: int, number: int, before: Any, after: Any) -> None:
         model, lists, bodies = self.model, self.lists, self.bodies
         features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
-        begin, go_on = solving.sweep_kernels(features, _LANES)
+        begin, go_on = solving.sweep_kernels(features, self._lanes)
         sweep, which = (begin, step) if number == solving.BEGINS else (go_on, number)
         inputs = [which, parameters, before, lists, bodies, after]
-        self._launch(sweep, model.count * _LANES, inputs, block=_SWEEP_BLOCK)
+        self._launch(sweep, model.count * self._lanes, inputs, block=_SWEEP_BLOCK)
         if features.points:
             self._launch(
                 solving.press_kernel(features), len(bodies.points), [number, parameters, lists, bodies], block=32
@@ -170,12 +178,12 @@ class Launches:
     def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> None:
         """One step of a number of plain sweeps, by turns from one of a pair to the other."""
         model, sweeps, launches = self.model, self.model.sweeps, self._turns
-        kernel = sweep_kernel(model.features, _LANES)
+        kernel = sweep_kernel(model.features, self._lanes)
         for sweep in range(launches):
             first, final = int(sweep == 0), int(sweep == launches - 1)
             before, after = pair[turn % 2], pair[1 - turn % 2]
             self._launch(
-                kernel, model.count * _LANES,
+                kernel, model.count * self._lanes,
                 [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
                 block=_SWEEP_BLOCK,
             )  # fmt: skip
