@@ -82,5 +82,5 @@ $(VENV)/.extra-%: $(VENV)/.venv pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.venv pyproject.toml
 	@echo "Installing Annelid and the development tools (takes a minute or two) ..."
-	@$(PIP) --editable '.[dev]'
+	@$(PIP) --no-compile --editable '.[dev]'  # most of what the tools bring is never imported
 	@touch $(VENV)/.run $@
