@@ -1,15 +1,10 @@
 """What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
 
 import gc
-import itertools
 import os
 from collections import Counter
 
 import pytest
-
-_WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")  # "gw0", "gw1", ...; the process that starts them has none
-_CORES = sorted(os.sched_getaffinity(0)) if _WORKER and hasattr(os, "sched_setaffinity") else []
-_TURNS = itertools.count(int(_WORKER[2:] or 0))
 
 
 def _take_one_core() -> None:
@@ -18,8 +13,10 @@ def _take_one_core() -> None:
     Threads that wait for each other at barriers would otherwise spend the cores on waiting for one another's turn.
     Tests of threads say how many they want.
     """
-    if _CORES:
-        os.sched_setaffinity(0, {_CORES[next(_TURNS) % len(_CORES)]})
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # "gw0", "gw1", ...; the process that starts them has none
+    if worker and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
 
 
 _take_one_core()
@@ -51,12 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with long files, then those with many tests: what is left for the end is short."""
     counts = Counter(item.path for item in items)
     items.sort(key=lambda item: (item.path.name not in LONG, -counts[item.path]))
-
-
-def pytest_runtest_setup() -> None:
-    """Let a process more than there are cores go from core to core: some wait for a browser while others compute."""
-    if _CORES and int(_WORKER[2:]) >= len(_CORES):
-        _take_one_core()
 
 
 def pytest_collection_finish() -> None:

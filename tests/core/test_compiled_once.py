@@ -55,14 +55,19 @@ def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
 
 def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled_once, "PATIENCE", 0.0)
+    entered = []
     with compiled_once.turn(tmp_path, "00"), compiled_once.turn(tmp_path, "00"):
-        pass
+        entered.append("both")
+    assert entered == ["both"]
 
 
 def test_a_folder_that_cannot_be_written_is_left_to_warp(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
+    entered = []
     with compiled_once.turn(tmp_path / "file", "00"):
-        pass
+        entered.append("without a lock")
+    assert entered == ["without a lock"]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_functions_of_structures_are_local() -> None:
