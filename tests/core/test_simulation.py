@@ -151,7 +151,7 @@ def test_progress_reaches_the_end(growth: Make) -> None:
 
 def test_progress_is_told_however_often_observers_look(growth: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is watched closely must not look as if it stood still."""
-    from annelid.core import simulation as module
+    from annelid.core import march as module
 
     now = [0.0]
 
@@ -277,7 +277,7 @@ def test_a_recording_that_was_closed_is_forgotten(growth: Make, tmp_path: Any) -
         with simulation.record(tmp_path / f"{number}.rec", every=0.2):
             simulation.step(3)
     simulation.step(3)
-    assert simulation._watches == []
+    assert simulation._march.watches == []
     assert simulation._recordings == []
 
 

@@ -161,7 +161,7 @@ def test_an_edit_whose_thread_is_interrupted_is_made(device: str) -> None:
         def __enter__(self) -> Any:
             raise KeyboardInterrupt
 
-    editor = simulation.solver.editor(simulation.state, simulation._good)
+    editor = simulation.solver.editor(simulation.state, simulation._march.good)
     with pytest.raises(KeyboardInterrupt), editor.collecting(Interrupted()) as edit:
         edit.remove_springs([0])
     network.prepared[0] = (simulation.gate, network.prepared[0][1])

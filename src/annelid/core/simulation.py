@@ -5,11 +5,10 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
-import time as wall
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -21,37 +20,26 @@ import warp as wp
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.controls import Controls
 from annelid.core.described import Described
-from annelid.core.device import undisturbed
-from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged
+from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
-from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, paced, whole_steps
+from annelid.core.march import SECONDS_BETWEEN_CHECKS, March, Watch
+from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, whole_steps
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
 from annelid.core.sensors import Sensors
 from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Part, Snapshot
-from annelid.core.solver import Changing, Controllable, Eventful, Limited, Solver, conditional, editable
-from annelid.core.state import clone_state, copy_state, fill_state, require_fit, state_hash
+from annelid.core.solver import Changing, Controllable, Limited, Solver, editable
+from annelid.core.state import fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
 from annelid.core.world_parameters import Parameters, require_parameters
 
-_SECONDS_BETWEEN_CHECKS = 0.05
-
-
 S = TypeVar("S", bound=Solver)
 Observer = Callable[["Simulation[Any]"], None]
-
-
-@dataclass
-class _Watch:
-    """An observer and when it is due."""
-
-    callback: Observer
-    rhythm: Rhythm
 
 
 class Simulation(Shown, Described, Generic[S]):
@@ -72,24 +60,17 @@ class Simulation(Shown, Described, Generic[S]):
 
     def __init__(self, solver: S) -> None:
         self.solver = solver
-        self.state = solver.initial_state()
-        self.events: list[Event] = []
+        self._march = March(solver)
+        self.state = self._march.state
+        self.events = self._march.events
         self.attachments: dict[str, Any] = {}
         self.marks: tuple[Part, ...] = ()
         self.gate = Gate()
-        self._steps = 0
-        self._good = clone_state(self.state)
-        self._good_steps = 0
-        self._check_every = 1
-        self._began_at = wall.perf_counter()  # when the first step after the last check began
-        self._watches: list[_Watch] = []
         self._recordings: list[tuple[Recorder, Observer]] = []
-        self._breakpoints: list[Breakpoint] = []
-        self._pacers: list[Pacer] = []
         self._runs = Runs()
         self.controls = self._controls()
         self.sensors = Sensors(solver, lambda: self.state, self.gate)
-        good, noisy = lambda: (self.state, self._good), lambda: self.sensors.noisy
+        good, noisy = lambda: (self.state, self._march.good), lambda: self.sensors.noisy
         self.parameters = Parameters(solver, good, self.gate, noisy)
 
     # --- where it stands ---
@@ -102,12 +83,12 @@ class Simulation(Shown, Described, Generic[S]):
     @property
     def step_count(self) -> int:
         """Steps taken since the beginning."""
-        return self._steps
+        return self._march.steps
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._steps * self.solver.dt
+        return self._march.time
 
     @property
     def running(self) -> bool:
@@ -131,7 +112,7 @@ class Simulation(Shown, Described, Generic[S]):
         return {
             "of": package,
             "at": f"{self.time:.6g} s",
-            "step": str(self._steps),
+            "step": str(self.step_count),
             "dt": f"{self.dt:.3g} s",
             **worlds,
             "on": str(self.solver.device),
@@ -147,7 +128,7 @@ class Simulation(Shown, Described, Generic[S]):
         if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
             raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
         with self._advancing():
-            return self._advance(self._steps + int(count), None)
+            return self._advance(self.step_count + int(count), None)
 
     def run(self, seconds: float, *, progress: Progress | bool | None = None) -> Event | None:
         """Simulate for some time, rounded to whole steps; a breakpoint or a pause on the way ends it early.
@@ -162,7 +143,7 @@ class Simulation(Shown, Described, Generic[S]):
         if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         with self._advancing():
-            goal = self._steps + round(seconds / self.dt)
+            goal = self.step_count + round(seconds / self.dt)
             if progress is True:
                 with Progress("simulating", seconds) as display:
                     ended = self._advance(goal, display)
@@ -236,20 +217,12 @@ class Simulation(Shown, Described, Generic[S]):
         if (at is None) == (when is None):
             raise InvalidValue("a breakpoint needs either a time (at=...) or a condition (when=...).")
         with self.gate:
-            if at is not None:
-                point = Breakpoint(step=self._future_step(at), name=name)
-            else:
-                point = Breakpoint(condition=when, name=name)
-                if not _in_python(point):
-                    conditional(self.solver).watch_condition(when)
-            self._breakpoints.append(point)
-        return point
+            return self._march.breakpoint_at(at, name) if at is not None else self._march.breakpoint_when(when, name)
 
     def clear_breakpoint(self, point: Breakpoint) -> None:
         """Forget a breakpoint; one that was reached is forgotten already."""
         with self.gate:
-            if point in self._breakpoints:
-                self._drop(point)
+            self._march.drop(point)
 
     def wait(self, timeout: float | None = None) -> Event:
         """Wait until the run stops and return why, at once if it has stopped already.
@@ -273,7 +246,7 @@ class Simulation(Shown, Described, Generic[S]):
             raise InvalidValue(f"an observer must be a function of the simulation, not {callback!r:.60}.")
         steps = interval_in_steps(every, self.dt)
         with self.gate:
-            self._watches.append(_Watch(callback, Rhythm(steps, self._steps)))
+            self._march.watches.append(Watch(callback, Rhythm(steps, self.step_count)))
 
     def record(
         self,
@@ -323,7 +296,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _end_recording(self, recorder: Recorder, write: Observer) -> None:
         """Forget a recording that was closed, or the run would stop for its frames for ever; with the gate."""
-        self._watches = [watch for watch in self._watches if watch.callback is not write]
+        self._march.watches = [watch for watch in self._march.watches if watch.callback is not write]
         self._recordings = [pair for pair in self._recordings if pair[0] is not recorder]
 
     def pace(self, act: Act, *, every: float) -> None:
@@ -339,7 +312,7 @@ class Simulation(Shown, Described, Generic[S]):
         """
         steps = whole_steps(every, self.dt)
         with self.gate:
-            self._pacers.append(Pacer(act, steps))
+            self._march.pacers.append(Pacer(act, steps))
 
     def synchronize(self) -> None:
         """Wait until the device has done all steps."""
@@ -351,7 +324,7 @@ class Simulation(Shown, Described, Generic[S]):
         Among its numbers are the readings of sensors and the values of controls, in the first of several worlds.
         """
         chosen = look or Look()
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             shot = self.solver.snapshot(self.state, chosen)
             kinds = (self.controls, self.sensors, self.parameters) if chosen.numbers else ()
             own = {name: number for kind in kinds for name, number in kind.numbers().items()}
@@ -360,17 +333,17 @@ class Simulation(Shown, Described, Generic[S]):
 
     def positions(self) -> np.ndarray:
         """Positions [m], shape [n, 3], in the order in which the body was built."""
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             return self.solver.readout.positions(self.state)
 
     def velocities(self) -> np.ndarray:
         """Velocities [m/s], shape [n, 3], in the order in which the body was built."""
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             return self.solver.readout.velocities(self.state)
 
     def summary(self) -> Summary:
         """Mass, momenta and energies of this moment."""
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             return self.solver.readout.summary(self.state)
 
     def snapshot_numbers(self) -> Mapping[str, Number]:
@@ -380,12 +353,12 @@ class Simulation(Shown, Described, Generic[S]):
     @contextmanager
     def edit(self) -> Iterator[Any]:
         """Change masses and springs: `with simulation.edit() as e: ...`; applied between two steps, all or nothing."""
-        with editable(self.solver).editor(self.state, self._good).collecting(self.gate) as editor:
+        with editable(self.solver).editor(self.state, self._march.good).collecting(self.gate) as editor:
             yield editor
 
     def state_hash(self) -> str:
         """A hash of every bit of the state."""
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             return state_hash(self.state)
 
     def save(self, path: str | PathLike[str], *, scene: str = "", file: str = "") -> None:
@@ -396,9 +369,9 @@ class Simulation(Shown, Described, Generic[S]):
             scene: Name of the scene, for messages to those who take the file for something else.
             file: The user's own file that the scene is from, FILE.py or FILE.py:NAME, for the same messages.
         """
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
-            identity, steps = self.solver.fingerprint(), self._steps
+            identity, steps = self.solver.fingerprint(), self.step_count
             save_checkpoint(
                 as_path(path), self.state, identity, self.dt, steps, changes=changes, scene=scene, file=file
             )
@@ -407,10 +380,10 @@ class Simulation(Shown, Described, Generic[S]):
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._refuse_inside("load")
         self._require_idle()
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             self._require_idle()
-            self._steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
-            self._after_jump()
+            self._march.steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
+            self._march.after_jump()
             self._begin_segments()
 
     def _fill(self, arrays: Mapping[str, np.ndarray], changes: Mapping[str, np.ndarray]) -> None:
@@ -430,14 +403,14 @@ class Simulation(Shown, Described, Generic[S]):
         """
         self._refuse_inside("reset")
         self._require_idle()
-        with self.gate, self._undisturbed():
+        with self.gate, self._march.undisturbed():
             self._require_idle()
             mask = None if worlds is None else self._mask(worlds)
             self.parameters.redraw(mask)
             self.solver.reset(self.state, mask)
             if worlds is None:
-                self._steps = 0
-            self._after_jump()
+                self._march.steps = 0
+            self._march.after_jump()
             if worlds is None:
                 self._begin_segments()
 
@@ -484,20 +457,6 @@ class Simulation(Shown, Described, Generic[S]):
                 "a run cannot end while `with simulation.gate` holds it: stop it or wait for it after that block."
             )
 
-    def _future_step(self, at: float) -> int:
-        step = round(at / self.dt) if isinstance(at, Real) and 0.0 <= at < float("inf") else -1
-        if step <= self._steps:
-            raise InvalidValue(
-                f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."
-            )
-        return step
-
-    def _after_jump(self) -> None:
-        self.solver.clear_divergence()
-        self._remember()
-        for watch in self._watches:
-            watch.rhythm.restart(self._steps)
-
     def _begin_segments(self) -> None:
         """Record where the simulation has jumped to, as the beginning of a new segment."""
         self._recordings = [(recorder, write) for recorder, write in self._recordings if not recorder.closed]
@@ -507,156 +466,37 @@ class Simulation(Shown, Described, Generic[S]):
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
         """Advance to a step, or to what ends the run before it, holding the gate."""
-        while self._steps < goal:
-            event = self._ended(self._chunk(goal))
+        while self.step_count < goal:
+            event = self._ended(self._march.chunk(goal, self))
             if event is not None:
                 return event
             if progress is not None:
-                progress.update(self.time, self.dt * (goal - self._steps))
+                progress.update(self.time, self.dt * (goal - self.step_count))
             raise_noted()
-        return self._ended(self._check())
+        return self._ended(self._march.check(self))
 
     def _take_turn(self, seconds: float, most: int | None) -> Event | None:
         """Advance for about some wall time [s] or until an observer was called, holding the gate."""
-        steps = max(1, int(self._check_every * seconds / _SECONDS_BETWEEN_CHECKS))
-        return self._ended(self._chunk(self._steps + (steps if most is None else min(steps, most))) or self._check())
+        steps = self._march.steps_within(seconds)
+        goal = self.step_count + (steps if most is None else min(steps, most))
+        return self._ended(self._march.chunk(goal, self) or self._march.check(self))
 
     def _ended(self, reached: Breakpoint | None) -> Event | None:
         """The event that ends the run here, if any: a breakpoint that was reached, or what someone wished."""
         if reached is None and self._runs.wish is not None:
-            reached = self._check()
+            reached = self._march.check(self)
         if reached is not None:
-            return self._reach(reached)
-        return None if self._runs.wish is None else Event(self._runs.wish, self.time, self._steps)
-
-    def _reach(self, point: Breakpoint) -> Event:
-        """Use a breakpoint up; its own condition, or an observer, may have cleared it just now."""
-        if point in self._breakpoints:
-            self._drop(point)
-        return Event("breakpoint", self.time, self._steps, point)
-
-    def _drop(self, point: Breakpoint) -> None:
-        self._breakpoints.remove(point)
-        if point.condition is not None and not _in_python(point):
-            conditional(self.solver).drop_condition(point.condition)
-
-    def _chunk(self, limit: int) -> Breakpoint | None:
-        """Advance to a step, or until something is due before it; returns the breakpoint that was reached, if any."""
-        goals = [w.rhythm.due for w in self._watches] + [
-            b.step for b in self._breakpoints if b.step and b.step > self._steps
-        ]
-        room = max(1, self._check_every - self._unchecked)
-        chunk = min([room, *(goal - self._steps for goal in goals), limit - self._steps])
-        if self._unchecked == 0:
-            self._began_at = wall.perf_counter()
-        self._march(chunk)
-        if self._unchecked >= self._check_every or self._due():
-            hit = self._check()
-            self._call_observers()
-            return hit or self._reached()
-        return None
-
-    def _march(self, count: int) -> None:
-        """Take steps, with all that acts before some of them: counted one by one, since what acts may fail."""
-        for step, until in paced(self._pacers, self._steps, self._steps + count):
-            for pacer in self._pacers:
-                if step % pacer.every == 0:
-                    pacer.act(self.state, step)
-            with self._undisturbed():
-                self.solver.advance(self.state, until - step)
-            self._steps = until
-
-    def _undisturbed(self) -> AbstractContextManager[object]:
-        """What is launched within is not mixed with what other threads launch."""
-        return undisturbed(self.solver.device)
+            self._march.drop(reached)
+            return Event("breakpoint", self.time, self.step_count, reached)
+        return None if self._runs.wish is None else Event(self._runs.wish, self.time, self.step_count)
 
     def _controls(self) -> Controls:
         solver = self.solver
         if not isinstance(solver, Controllable):
             return Controls((), solver.worlds, solver.dt, solver.device, lambda: (), self.gate)
         # Between two turns the last good state is the state of now: commands hold if steps are repeated from it.
-        both = lambda: (solver.commanded(self.state), solver.commanded(self._good))  # noqa: E731
+        both = lambda: (solver.commanded(self.state), solver.commanded(self._march.good))  # noqa: E731
         return Controls(solver.controls, solver.worlds, solver.dt, solver.device, both, self.gate)
-
-    @property
-    def _unchecked(self) -> int:
-        """Steps since the last check."""
-        return self._steps - self._good_steps
-
-    def _due(self) -> bool:
-        """Whether an observer or a breakpoint is due at exactly this step."""
-        return any(w.rhythm.due <= self._steps for w in self._watches) or self._reached() is not None
-
-    def _reached(self) -> Breakpoint | None:
-        return next((b for b in self._breakpoints if b.step == self._steps), None)
-
-    def _call_observers(self) -> None:
-        for watch in [w for w in self._watches if w.rhythm.due <= self._steps]:
-            watch.rhythm.count += 1
-            watch.callback(self)
-
-    def _check(self) -> Breakpoint | None:
-        """Look for divergence and conditions, at intervals that cost little, and remember the state if it is good."""
-        if self._unchecked == 0:
-            return None
-        with self._undisturbed():
-            step = self.solver.diverged_at()
-            hit = self._first_condition()
-            if hit is not None and (step is None or hit[0] < step):
-                self._return_to(hit[0])
-                return hit[1]
-            if step is not None:
-                self._fail(step)
-            self._collect_events()
-            self._choose_interval()
-            self._remember()
-        return next((b for b in list(self._breakpoints) if _in_python(b) and b.condition(self)), None)
-
-    def _choose_interval(self) -> None:
-        """Take as many steps from check to check as last the wanted time, by the speed of the last ones."""
-        elapsed = max(wall.perf_counter() - self._began_at, 1e-6)
-        wanted = int(min(4.0 * self._check_every, self._unchecked * _SECONDS_BETWEEN_CHECKS / elapsed))
-        if wanted < self._check_every > self._unchecked and elapsed < 0.1 * _SECONDS_BETWEEN_CHECKS:
-            return  # a few steps seem slow because they cost a check, too
-        batch = self.solver.batch
-        self._check_every = max(1, wanted if wanted < batch else wanted // batch * batch)
-
-    def _first_condition(self) -> tuple[int, Breakpoint] | None:
-        """The step at which a condition first held since the last check, and its breakpoint."""
-        waiting = [b for b in self._breakpoints if b.condition is not None and not _in_python(b)]
-        if not waiting:
-            return None
-        hits = conditional(self.solver).condition_hits(self.state)
-        found = [(hits[b.condition], b) for b in waiting if hits.get(b.condition) is not None]
-        return min(found, key=lambda pair: pair[0], default=None)
-
-    def _return_to(self, step: int) -> None:
-        """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
-        copy_state(self._good, self.state)
-        self.solver.clear_divergence()
-        self._steps = self._good_steps
-        self._march(step - self._steps)
-        self.solver.diverged_at()
-        self.solver.clear_divergence()
-        self._remember()
-
-    def _collect_events(self) -> None:
-        if isinstance(self.solver, Eventful):
-            self.events.extend(self.solver.collect_events(self.state, self._good))
-
-    def _remember(self) -> None:
-        copy_state(self.state, self._good)
-        self._good_steps = self._steps
-
-    def _fail(self, step: int) -> None:
-        """Go back to the last finite state and report."""
-        self._return_to(step - 1)
-        raise SimulationDiverged(
-            f"the simulation diverged at step {step} (t = {step * self.dt:.6g} s): "
-            f"{self.solver.describe_divergence(self.state)}. The state is that of the last good step, {step - 1}.",
-            time=(step - 1) * self.dt,
-            step=step - 1,
-        )
 
     # --- the thread ---
 
@@ -664,7 +504,7 @@ class Simulation(Shown, Described, Generic[S]):
         """Ask the thread that advances it to stop, and wait until it has, unless it is this one."""
         if self._runs.inside:
             self._runs.wish = wish
-            return Event(wish, self.time, self._steps)
+            return Event(wish, self.time, self.step_count)
         self._require_gate_free()
         if self.running:
             self._runs.wish = wish
@@ -674,12 +514,12 @@ class Simulation(Shown, Described, Generic[S]):
             with self.gate:  # which that thread holds until it has stopped
                 pass
         self._runs.raise_untold()
-        return Event(wish, self.time, self._steps)
+        return Event(wish, self.time, self.step_count)
 
     def _one_turn(self) -> Event | None:
         """One turn of the thread; the event that ends the run, if any."""
         with self.gate, self._runs.driving():
-            return self._ended(None) or self._take_turn(_SECONDS_BETWEEN_CHECKS, None)
+            return self._ended(None) or self._take_turn(SECONDS_BETWEEN_CHECKS, None)
 
     def _end(self, event: Event, failure: BaseException | None = None) -> None:
         self.gate.busy = False
@@ -695,11 +535,6 @@ def _recording_path(path: str | PathLike[str]) -> Path:
             "makes other files of it."
         )
     return found
-
-
-def _in_python(point: Breakpoint) -> bool:
-    """Whether the condition of a breakpoint is a function of the simulation, and not one that a device evaluates."""
-    return callable(point.condition) and not isinstance(point.condition, wp.Function)
 
 
 _ALIVE: weakref.WeakSet[Simulation[Any]] = weakref.WeakSet()
