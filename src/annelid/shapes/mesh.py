@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
+from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.repair import merge, repaired
@@ -23,8 +24,6 @@ from annelid.shapes.topology import Edges, edges_of, signed_volumes
 from annelid.shapes.values import Floats, Indices, as_axis, as_vector, require_positive
 
 _SHOWN_EDGES = 3
-_LARGEST = 1e30
-"""No coordinate may be larger [m], so that volumes stay finite."""
 _FLATTEST = 1e-12
 """A closed mesh of less than this fraction of its diagonal cubed has no inside that single precision could find."""
 
@@ -226,7 +225,7 @@ class TriangleMesh(Shape):
             if found.any()
         ]
         bad = edges.pairs[edges.balance != 0]
-        ends = [" to ".join(_coordinates(self.vertices[i]) for i in pair) for pair in bad[:_SHOWN_EDGES]]
+        ends = [" to ".join(coordinates(self.vertices[i]) for i in pair) for pair in bad[:_SHOWN_EDGES]]
         first = "it runs from" if len(bad) == 1 else "the first run from"
         return f"{', '.join(counts)} ({first} {', '.join(ends)} m)"
 
@@ -237,34 +236,9 @@ class TriangleMesh(Shape):
         return TriangleMesh, (self.vertices, self.triangles)  # what is cached lives on a device
 
 
-def _coordinates(point: Floats) -> str:
-    return "(" + ", ".join(f"{x:.6g}" for x in point) + ")"
-
-
 def _checked_vertices(vertices: ArrayLike) -> Floats:
-    try:
-        array = np.array(vertices, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InvalidMesh("the vertices must be numbers of shape [n, 3].")
-    usable = (np.abs(array) < _LARGEST).all(axis=1)
-    if not usable.all():
-        row = int(np.flatnonzero(~usable)[0])
-        bad = f"{(~usable).sum()} of {len(array)} vertices have coordinates that are not finite or above {_LARGEST:g} m"
-        raise InvalidMesh(f"{bad}; the first is vertex {row} at {_coordinates(array[row])}.")
-    return array
+    return checked_points(vertices, "vertex", "vertices")
 
 
 def _checked_triangles(triangles: ArrayLike, size: int) -> Indices:
-    array = np.asarray(triangles)
-    if array.size == 0:
-        raise InvalidMesh("the mesh is empty; give at least one triangle.")
-    if array.ndim != 2 or array.shape[1] != 3 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidMesh(
-            f"the triangles must be integers of shape [m, 3], not {array.dtype} of shape {list(array.shape)}."
-        )
-    if array.min() < 0 or array.max() >= size:
-        row = int(np.flatnonzero(((array < 0) | (array >= size)).any(axis=1))[0])
-        raise InvalidMesh(f"triangle {row} is {array[row].tolist()}, but there are vertices 0 to {size - 1} only.")
-    return array.astype(np.int32)
+    return checked_cells(triangles, 3, size, "triangle", "triangles", "vertices")

@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.given import require_likely_size
 from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh_arrays import checked_cells, checked_points
 from annelid.shapes.placed import turned_about
 from annelid.shapes.tet.files import load_tetrahedra, write_tetrahedra
 from annelid.shapes.tet.locate import Locator
@@ -22,8 +23,6 @@ from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.topology import EDGES, boundary_of, closed_pieces, dihedral_angles_of, volumes_of
 from annelid.shapes.values import Floats, Indices, as_vector
 
-_LARGEST = 1e30
-"""No coordinate may be larger [m], so that volumes stay finite."""
 _FLATTEST = 1e-12
 """A tetrahedron of less than this fraction of its longest edge cubed is flat."""
 
@@ -243,32 +242,11 @@ def _restored(nodes: Floats, tetrahedra: Indices, regions: Indices, cells: Indic
 
 
 def _checked_nodes(nodes: ArrayLike) -> Floats:
-    try:
-        array = np.array(nodes, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InvalidMesh("the nodes must be numbers of shape [n, 3].")
-    usable = (np.abs(array) < _LARGEST).all(axis=1)
-    if not usable.all():
-        row = int(np.flatnonzero(~usable)[0])
-        bad = f"{(~usable).sum()} of {len(array)} nodes have coordinates that are not finite or above {_LARGEST:g} m"
-        raise InvalidMesh(f"{bad}; the first is node {row} at {array[row].tolist()}.")
-    return array
+    return checked_points(nodes, "node", "nodes")
 
 
 def _checked_tetrahedra(tetrahedra: ArrayLike, size: int) -> Indices:
-    array = np.asarray(tetrahedra)
-    if array.size == 0:
-        raise InvalidMesh("the mesh is empty; give at least one tetrahedron.")
-    if array.ndim != 2 or array.shape[1] != 4 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidMesh(
-            f"the tetrahedra must be integers of shape [m, 4], not {array.dtype} of shape {list(array.shape)}."
-        )
-    if array.min() < 0 or array.max() >= size:
-        row = int(np.flatnonzero(((array < 0) | (array >= size)).any(axis=1))[0])
-        raise InvalidMesh(f"tetrahedron {row} is {array[row].tolist()}, but there are nodes 0 to {size - 1} only.")
-    return array.astype(np.int32)
+    return checked_cells(tetrahedra, 4, size, "tetrahedron", "tetrahedra", "nodes")
 
 
 def _checked_labels(name: str, labels: ArrayLike, size: int) -> Indices:
