@@ -1,4 +1,4 @@
-"""Elimination of many fronts at once in square tiles, and solution with what they leave.
+"""Elimination of many fronts at once in square tiles.
 
 All tiles lie one below the other in one array of the width of a tile; lists say which of them a stage works on, one
 block each. Blocks of a stage never write what another one reads. Warp's own products of tiles are used rather than
@@ -18,25 +18,8 @@ _PLAIN = {"enable_mathdx_gemm": False, "enable_mathdx_solver": False}
 
 
 @functools.cache
-def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
-    """Stages of the factorisation: tiles on the diagonal, those below them, what they take out of the rest."""
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def factor_diagonal(
-        first: int,
-        items: wp.array2d[wp.int32],
-        unit: wp.array2d[f64],
-        tiles: wp.array2d[f64],
-        inverse_out: wp.array2d[f64],
-    ):
-        """Items are a tile and the place of its inverse."""
-        item = first + wp.tid()
-        square = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
-        lower = wp.tile_cholesky(square)
-        identity = wp.tile_load(unit, shape=(tile, tile), offset=(0, 0))
-        inverse = wp.tile_lower_solve(lower, identity)
-        wp.tile_store(inverse_out, inverse, offset=(items[item, 1] * tile, 0))
-        wp.tile_store(tiles, lower, offset=(items[item, 0] * tile, 0))
+def factor_kernels(tile: int) -> tuple[Any, Any]:
+    """Stages of the factorisation: tiles below the diagonal, and what they take out of the rest."""
 
     @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
     def factor_below(
@@ -61,79 +44,7 @@ def factor_kernels(tile: int) -> tuple[Any, Any, Any]:
         wp.tile_matmul(left, right, rest, alpha=-1.0)
         wp.tile_store(tiles, rest, offset=(items[item, 0] * tile, 0))
 
-    return factor_diagonal, factor_below, factor_rest
-
-
-@functools.cache
-def solve_kernels(tile: int, many: int) -> tuple[Any, Any, Any]:
-    """Stages of the solution for groups of `many` right-hand sides: forwards, what edges take out, backwards."""
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def forward(
-        first: int,
-        items: wp.array2d[wp.int32],
-        inverse: wp.array2d[f64],
-        tiles: wp.array2d[f64],
-        right: wp.array2d[f64],
-        halfway_out: wp.array2d[f64],
-    ):
-        """Items are an inverse, its rows, a tile below it or -1, and the rows of that."""
-        item, group = wp.tid()
-        item += first
-        diagonal = wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
-        here = wp.tile_load(right, shape=(tile, many), offset=(items[item, 1] * tile, group * many))
-        solved = wp.tile_matmul(diagonal, here)
-        if items[item, 2] < 0:
-            wp.tile_store(halfway_out, solved, offset=(items[item, 1] * tile, group * many))
-        else:
-            below = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0))
-            rest = wp.tile_load(right, shape=(tile, many), offset=(items[item, 3] * tile, group * many))
-            wp.tile_matmul(below, solved, rest, alpha=-1.0)
-            wp.tile_store(right, rest, offset=(items[item, 3] * tile, group * many))
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def take_edges(
-        first: int,
-        items: wp.array2d[wp.int32],
-        parts: wp.array2d[wp.int32],
-        tiles: wp.array2d[f64],
-        solution: wp.array2d[f64],
-        halfway: wp.array2d[f64],
-    ):
-        """Items are own rows and a stretch of parts, which are a tile and the rows on the edge that it is for."""
-        item, group = wp.tid()
-        item += first
-        rest = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 0] * tile, group * many))
-        for part in range(items[item, 1], items[item, 2]):
-            across = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(parts[part, 0] * tile, 0)))
-            solved = wp.tile_load(solution, shape=(tile, many), offset=(parts[part, 1] * tile, group * many))
-            wp.tile_matmul(across, solved, rest, alpha=-1.0)
-        wp.tile_store(halfway, rest, offset=(items[item, 0] * tile, group * many))
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def backward(
-        first: int,
-        items: wp.array2d[wp.int32],
-        inverse: wp.array2d[f64],
-        tiles: wp.array2d[f64],
-        halfway: wp.array2d[f64],
-        solution_out: wp.array2d[f64],
-    ):
-        """Items are an inverse, its rows, a tile left of it or -1, and the rows of that."""
-        item, group = wp.tid()
-        item += first
-        diagonal = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 0] * tile, 0)))
-        here = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 1] * tile, group * many))
-        solved = wp.tile_matmul(diagonal, here)
-        if items[item, 2] < 0:
-            wp.tile_store(solution_out, solved, offset=(items[item, 1] * tile, group * many))
-        else:
-            across = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0)))
-            rest = wp.tile_load(halfway, shape=(tile, many), offset=(items[item, 3] * tile, group * many))
-            wp.tile_matmul(across, solved, rest, alpha=-1.0)
-            wp.tile_store(halfway, rest, offset=(items[item, 3] * tile, group * many))
-
-    return forward, take_edges, backward
+    return factor_below, factor_rest
 
 
 @wp.kernel
@@ -185,30 +96,6 @@ def add_update(
         source = tile_entry(tile, base, rows[row], rows[column])
         target = tile_entry(tile, parent, parent_rows[row], parent_rows[column])
         numbers[target] = numbers[target] + numbers[source]
-
-
-@wp.kernel
-def add_rows(first: int, rows: wp.array[wp.int32], parent_rows: wp.array[wp.int32], vectors: wp.array2d[f64]):
-    """Rows on edges, added to those of parents."""
-    k, column = wp.tid()
-    to = parent_rows[first + k]
-    vectors[to, column] = vectors[to, column] + vectors[rows[first + k], column]
-
-
-@wp.kernel
-def fetch_rows(first: int, rows: wp.array[wp.int32], parent_rows: wp.array[wp.int32], vectors: wp.array2d[f64]):
-    """Rows on edges, as parents have them."""
-    k, column = wp.tid()
-    vectors[rows[first + k], column] = vectors[parent_rows[first + k], column]
-
-
-@wp.kernel
-def check_pivots(tile: int, diagonals: wp.array2d[wp.int32], tiles: wp.array2d[f64], bad_out: wp.array[wp.int32]):
-    """Tell whether a pivot is not a positive number; every thread that finds one writes the same."""
-    item, i = wp.tid()
-    pivot = tiles[diagonals[item, 0] * tile + i, i]
-    if not (pivot > f64(0.0) and pivot < f64(1.0e300)):
-        bad_out[0] = 1
 
 
 @wp.kernel

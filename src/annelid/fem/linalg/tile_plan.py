@@ -2,11 +2,16 @@
 
 The fronts of one depth are eliminated together, the deepest first, one column of tiles a stage. A front's own unknowns
 and those of its edge are each filled up to whole tiles. Only tiles on and below the diagonal are kept, row by row.
+
+What the elimination does to a matrix it does to ones beside it as well: of a front's columns, L over its own rows and E
+over those of its edge, that leaves L⁻¹ and -E L⁻¹, its solution. With it a front is solved in one stage each way,
+however many columns it has. Tiles of solutions are kept transposed behind those of the matrix, so that the same
+products make them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +43,9 @@ class TilePlan:
         tile: Edge of a tile.
 
     Attributes:
-        tile_count: Number of tiles.
+        matrix_count: Number of tiles of the matrix.
+        tile_count: Number of tiles, those of solutions included.
+        straight: For each tile of a solution, that of the matrix at the same place, whose room it can take later.
         row_count: Tiles of all fronts one below the other, as rows of vectors have them.
         own_count: Tiles on a diagonal that is eliminated.
         levels: Stages of each depth, the deepest first: slices of the lists of stages below.
@@ -51,7 +58,9 @@ class TilePlan:
         self.base = _begins(self.height * (self.height + 1) // 2)
         self.rows = _begins(self.height)
         self.inverse = _begins(self.own)
-        self.tile_count, self.row_count, self.own_count = (int(a[-1]) for a in (self.base, self.rows, self.inverse))
+        self.matrix_count, self.row_count, self.own_count = (int(a[-1]) for a in (self.base, self.rows, self.inverse))
+        self.solved = self.matrix_count + _begins(self.own * (self.own + 1) // 2 + self.own * self.edge)
+        self.tile_count = int(self.solved[-1])
         depths = fronts.depths
         self.groups = [np.flatnonzero(depths == depth) for depth in range(int(depths.max()), -1, -1)]
         stages = [(group, k) for group in self.groups for k in range(int(self.own[group].max()))]
@@ -60,13 +69,19 @@ class TilePlan:
         self.diagonal = self._items(stages, self._diagonal, 2)
         self.below = self._items(stages, self._below, 2)
         self.rest = self._items(stages, self._rest, 3)
-        self.forward = self._items(stages, self._forward, 4)
-        self.backward = self._items(stages, self._backward, 4)
-        self.edges, self.edge_parts = self._edges()
+        self.straight = np.concatenate([self._straight(f) for f in range(fronts.count)])
+        self.forward, self.forward_parts = self._products(self._forward)
+        self.backward, self.backward_parts = self._products(self._backward)
 
     def index(self, front: np.ndarray | int, i: np.ndarray | int, j: np.ndarray | int) -> np.ndarray:
         """Number of the tile at row i and column j of a front."""
         return np.asarray(self.base[front] + i * (np.asarray(i) + 1) // 2 + j)
+
+    def solution(self, front: int, i: np.ndarray | int, j: np.ndarray | int) -> np.ndarray:
+        """Number of the tile at row i and column j of a front's solution."""
+        own, i = self.own[front], np.asarray(i)
+        row = np.where(i < own, i * (i + 1) // 2, own * (own + 1) // 2 + (i - own) * own)
+        return np.asarray(self.solved[front] + row + j)
 
     def place(self, front: np.ndarray, unknown: np.ndarray) -> np.ndarray:
         """Place of unknowns of fronts, own ones first, when both kinds are filled up to whole tiles."""
@@ -78,12 +93,14 @@ class TilePlan:
         i, j = row // self.tile, column // self.tile
         return (self.index(front, i, j) * self.tile + row % self.tile) * self.tile + column % self.tile
 
-    def fillings(self) -> np.ndarray:
-        """Entries on the diagonal that only fill up a tile."""
+    def ones(self) -> np.ndarray:
+        """Entries on diagonals that are 1: those that only fill up a tile, and those that solutions begin with."""
         size = self.tile * self.own - 3 * self.fronts.own_counts
         front = np.repeat(np.arange(self.fronts.count), size)
         place = np.arange(len(front)) - np.repeat(_begins(size)[:-1], size) + 3 * self.fronts.own_counts[front]
-        return self.entry(front, place, place)
+        solved = np.concatenate([self.solution(f, k, k) for f, k in enumerate(map(np.arange, self.own))])
+        inner = np.arange(self.tile) * (self.tile + 1)
+        return np.concatenate([self.entry(front, place, place), (solved[:, None] * self.tile**2 + inner).ravel()])
 
     # --- work of one front in one stage, one row an item ---
 
@@ -91,43 +108,51 @@ class TilePlan:
         return np.array([[self.index(f, k, k), self.inverse[f] + k]])
 
     def _below(self, f: int, k: int) -> np.ndarray:
-        i = np.arange(k + 1, self.height[f])
-        return np.column_stack([self.index(f, i, k), np.full(len(i), self.inverse[f] + k)])
+        i, j = np.arange(k + 1, self.height[f]), np.arange(k + 1)
+        tiles = np.concatenate([self.index(f, i, k), self.solution(f, k, j)])
+        return np.column_stack([tiles, np.full(len(tiles), self.inverse[f] + k)])
 
     def _rest(self, f: int, k: int) -> np.ndarray:
         j, i = np.triu_indices(self.height[f] - k - 1)
         i, j = i + k + 1, j + k + 1
-        return np.column_stack([self.index(f, i, j), self.index(f, i, k), self.index(f, j, k)])
+        matrix = np.column_stack([self.index(f, i, j), self.index(f, i, k), self.index(f, j, k)])
+        i, j = (a.ravel() for a in np.meshgrid(np.arange(k + 1, self.height[f]), np.arange(k + 1), indexing="ij"))
+        return np.concatenate(
+            [matrix, np.column_stack([self.solution(f, i, j), self.solution(f, k, j), self.index(f, i, k)])]
+        )
 
-    def _forward(self, f: int, k: int) -> np.ndarray:
-        i = np.arange(k, self.height[f])
-        tiles = np.where(i == k, -1, self.index(f, i, k))
-        return self._substitution(f, k, tiles, i)
+    # --- solution: rows of tiles, and what is added up for each ---
 
-    def _backward(self, f: int, k: int) -> np.ndarray:
-        """Stages go from the last own column to the first, all fronts ending with the same stage."""
-        column = self.own[f] - 1 - k
-        j = np.arange(column, -1, -1)
-        tiles = np.where(j == column, -1, self.index(f, column, j))
-        return self._substitution(f, int(column), tiles, j)
+    def _straight(self, f: int) -> np.ndarray:
+        i, j = np.tril_indices(self.height[f], m=self.own[f])
+        return self.index(f, i, j)
 
-    def _substitution(self, f: int, k: int, tiles: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        same = np.full(len(rows), 1)
-        return np.column_stack([same * (self.inverse[f] + k), same * (self.rows[f] + k), tiles, self.rows[f] + rows])
+    def _forward(self, f: int) -> list[np.ndarray]:
+        """Of all rows, the tiles left of the edge and the rows of vectors that they are for."""
+        rows = ((i, np.arange(min(i + 1, self.own[f]))) for i in range(self.height[f]))
+        return [np.column_stack([self.solution(f, i, j), self.rows[f] + j]) for i, j in rows]
 
-    def _edges(self) -> tuple[Items, np.ndarray]:
-        """For each own row of tiles, what the edge takes out of it; one stage a depth."""
-        items, parts, stretches, count = [], [], [], 0
+    def _backward(self, f: int) -> list[np.ndarray]:
+        """Of own columns, the tiles on and below the diagonal and the rows of vectors that they are for."""
+        columns = ((np.arange(j, self.height[f]), j) for j in range(self.own[f]))
+        return [np.column_stack([self.index(f, i, j), self.rows[f] + i]) for i, j in columns]
+
+    def _products(self, work: Callable[[int], list[np.ndarray]]) -> tuple[Items, np.ndarray]:
+        """Items are rows of vectors, whether they are on an edge, and a stretch of parts; one stage a depth.
+
+        Those with the most parts come first, or others would wait for them.
+        """
+        items, stretches, parts, count = [np.zeros((0, 4), int)], [], [np.zeros((0, 2), int)], 0
         for group in self.groups:
-            first = len(items)
-            for f in group[self.edge[group] > 0]:
-                i = np.arange(self.own[f], self.height[f])
-                for k in range(self.own[f]):
-                    parts.append(np.column_stack([self.index(f, i, k), self.rows[f] + i]))
-                    items.append((self.rows[f] + k, count, count + len(i)))
-                    count += len(i)
-            stretches.append((first, len(items) - first))
-        return Items(_table(items, 3), stretches), np.concatenate([*parts, np.zeros((0, 2), int)])
+            found = [(self.rows[f] + i, i >= self.own[f], each) for f in group for i, each in enumerate(work(int(f)))]
+            rows, on_edge, some = zip(*found, strict=True)
+            ends = count + np.cumsum([0, *map(len, some)])
+            table = np.column_stack([rows, on_edge, ends[:-1], ends[1:]])
+            items.append(table[np.argsort(ends[:-1] - ends[1:], kind="stable")])
+            parts += some
+            stretches.append((sum(len(each) for each in items[:-1]), len(table)))
+            count = int(ends[-1])
+        return Items(np.concatenate(items), stretches), np.concatenate(parts)
 
     def _items(
         self, stages: Iterable[tuple[np.ndarray, int]], work: Callable[[int, int], np.ndarray], width: int
@@ -144,6 +169,3 @@ class TilePlan:
 def _begins(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
-
-def _table(rows: Sequence[tuple[int, ...]], width: int) -> np.ndarray:
-    return np.array(rows, int).reshape(-1, width)

@@ -14,16 +14,9 @@ import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.replay import Graphs
-from annelid.fem.kernels.tiles import (
-    add_at,
-    add_rows,
-    add_update,
-    check_pivots,
-    factor_kernels,
-    fetch_rows,
-    fill_entries,
-    solve_kernels,
-)
+from annelid.fem.kernels.tile_pivots import WARP, pivot_kernel
+from annelid.fem.kernels.tile_solution import SHARES, gather_rows, sum_kernel, transpose_tiles
+from annelid.fem.kernels.tiles import add_at, add_update, factor_kernels, fill_entries
 from annelid.fem.linalg.entries import lower_entries
 from annelid.fem.linalg.memory import Forgetful
 from annelid.fem.linalg.tile_plan import Items, Stretches, TilePlan
@@ -45,13 +38,13 @@ class TileSolver(Forgetful):
     def __init__(self, unknowns: Unknowns, *, tile: int = 32) -> None:
         self.unknowns, self.device, self.tile = unknowns, unknowns.crew.device, tile
         plan = self.plan = TilePlan(unknowns.fronts, tile)
-        self._unit = wp.array(np.eye(tile), dtype=wp.float64, device=self.device)
         self._find_entries()
         self._lists = {
             name: self._indices(getattr(plan, name).items)
-            for name in ("diagonal", "below", "rest", "forward", "backward", "edges")
+            for name in ("diagonal", "below", "rest", "forward", "backward")
         }
-        self._parts = self._indices(plan.edge_parts)
+        self._forward_parts, self._backward_parts = map(self._indices, (plan.forward_parts, plan.backward_parts))
+        self._straight = self._indices(plan.straight)
         self._join()
         self._make_room()
 
@@ -61,7 +54,7 @@ class TileSolver(Forgetful):
         self._numbers = self._tiles.flatten()
         self._inverse = self._zeros((plan.own_count * tile, tile))
         self._bad = wp.zeros(1, dtype=wp.int32, device=self.device)
-        self._rows: dict[int, tuple[wp.array[Any], wp.array[Any]]] = {}
+        self._rows: dict[int, wp.array[Any]] = {}
         self._graphs = Graphs(self.device)
 
     def twin(self) -> TileSolver:
@@ -94,21 +87,21 @@ class TileSolver(Forgetful):
         """Solutions for nodal vectors, vec3d of shape [n] or [n, k]; exact, so that a guess would not help."""
         result = wp.empty_like(right) if out is None else out
         vectors = columns_of(right)
-        groups = -(-vectors.shape[1] // _MANY)
-        if groups not in self._rows:
-            shape = (self.plan.row_count * self.tile, groups * _MANY)
-            self._rows[groups] = (self._zeros(shape), self._zeros(shape))
-        first, second = self._rows[groups]
-        first.zero_()
-        self.unknowns.packed(vectors, first.transpose(), self._own_rows)
-        self._repeat(f"solve-{groups}", lambda: self._solve_stages(groups, first, second))
-        self.unknowns.unpacked(first.transpose(), columns_of(result), self._own_rows)
+        many = 1 if vectors.shape[1] == 1 else _MANY
+        groups = -(-vectors.shape[1] // many)
+        key = groups * many
+        if key not in self._rows:
+            self._rows[key] = self._zeros((2 * self.plan.row_count * self.tile, key))
+        rows = self._rows[key]
+        self.unknowns.packed(vectors, rows.transpose(), self._own_rows)
+        self._repeat(f"solve-{key}", lambda: self._solve_stages(groups, many, rows))
+        self.unknowns.unpacked(rows.transpose(), columns_of(result), self._own_rows)
         return result
 
     # --- stages ---
 
     def _factor_stages(self) -> None:
-        diagonal, below, rest = factor_kernels(self.tile)
+        below, rest = factor_kernels(self.tile)
         plan, tiles = self.plan, self._tiles
         self._bad.zero_()
         for level, joins in zip(plan.levels, self._joins, strict=True):
@@ -116,33 +109,41 @@ class TileSolver(Forgetful):
                 arguments = [self.tile, first, self._join_items, self._edge_places, self._parent_places, self._numbers]
                 wp.launch(add_update, (count, _LANES), arguments, device=self.device)
             for stage in range(level.start, level.stop):
-                self._launch(diagonal, plan.diagonal, "diagonal", stage, [self._unit, tiles, self._inverse])
+                self._pivot(stage)
                 self._launch(below, plan.below, "below", stage, [self._inverse, tiles])
                 self._launch(rest, plan.rest, "rest", stage, [tiles])
-        arguments = [self.tile, self._lists["diagonal"], tiles, self._bad]
-        wp.launch(check_pivots, (plan.own_count, self.tile), arguments, device=self.device)
+        count, arguments = len(plan.straight), [self.tile, plan.matrix_count, self._straight, self._numbers]
+        wp.launch(transpose_tiles, (count, self.tile, self.tile), arguments, device=self.device)
 
-    def _solve_stages(self, groups: int, first: wp.array[Any], second: wp.array[Any]) -> None:
-        forward, take_edges, backward = solve_kernels(self.tile, _MANY)
-        plan = self.plan
-        for number, level in enumerate(plan.levels):
-            for stage in range(level.start, level.stop):
-                arguments = [self._inverse, self._tiles, first, second]
-                self._launch(forward, plan.forward, "forward", stage, arguments, groups)
-            for begin, count in self._edge_stretches[number]:
-                self._exchange(add_rows, begin, count, first)
-        for number, level in reversed(list(enumerate(plan.levels))):
-            begin = self._edge_stretches[number][0][0] if self._edge_stretches[number] else 0
-            self._exchange(fetch_rows, begin, sum(count for _, count in self._edge_stretches[number]), first)
-            self._launch(take_edges, plan.edges, "edges", number, [self._parts, self._tiles, first, second], groups)
-            for stage in range(level.start, level.stop):
-                arguments = [self._inverse, self._tiles, second, first]
-                self._launch(backward, plan.backward, "backward", stage, arguments, groups)
+    def _pivot(self, stage: int) -> None:
+        first, count = self.plan.diagonal.stretches[stage]
+        threads = WARP if self.device.is_cuda else 1
+        arguments = [first, self._lists["diagonal"], self._tiles, self._inverse, self._bad]
+        wp.launch(
+            pivot_kernel(self.tile), (count, threads), arguments, device=self.device, block_dim=threads
+        )
 
-    def _exchange(self, kernel: Any, begin: int, count: int, vectors: wp.array[Any]) -> None:
-        if count:
-            arguments = [begin, self._edge_rows, self._parent_rows, vectors]
-            wp.launch(kernel, (count, vectors.shape[1]), arguments, device=self.device)
+    def _solve_stages(self, groups: int, many: int, rows: wp.array[Any]) -> None:
+        plan, halfway = self.plan, self.plan.row_count * self.tile
+        for stage, (first, count) in enumerate(self._gathers):
+            if count:
+                arguments = [first, self._gathered, self._begins, self._from_children, rows]
+                wp.launch(gather_rows, (count, groups * many), arguments, device=self.device)
+            lists = [self._lists["forward"], self._forward_parts, self._every_row]
+            self._sum(plan.forward.stretches[stage], halfway, lists, groups, many, rows)
+        for stage in reversed(range(len(plan.levels))):
+            lists = [self._lists["backward"], self._backward_parts, self._solved_rows]
+            self._sum(plan.backward.stretches[stage], 0, lists, groups, many, rows)
+
+    def _sum(
+        self, stretch: tuple[int, int], halfway: int, lists: list[Any], groups: int, many: int, rows: wp.array[Any]
+    ) -> None:
+        """Sums of a stage; those of own rows go `halfway` further."""
+        first, count = stretch
+        threads = SHARES * self.tile if self.device.is_cuda else 1
+        arguments = [first, halfway, *lists, self._begins, self._from_children, self._tiles, rows]
+        kernel = sum_kernel(self.tile, many)
+        wp.launch(kernel, (count, groups, threads), arguments, device=self.device, block_dim=threads)
 
     def _launch(
         self, kernel: Any, items: Items, name: str, stage: int, arguments: list[Any], groups: int | None = None
@@ -177,7 +178,7 @@ class TileSolver(Forgetful):
         diagonal = plan.entry(front, place, place)
         held = ~self.unknowns.free
         self._diagonals = self._indices(diagonal)
-        self._ones = self._indices(np.concatenate([diagonal[held], plan.fillings()]))
+        self._ones = self._indices(np.concatenate([diagonal[held], plan.ones()]))
         self._own_rows = self._indices(plan.rows[front] * self.tile + place)
 
     def _join(self) -> None:
@@ -195,16 +196,38 @@ class TileSolver(Forgetful):
         mine = self.tile * plan.own[child] + within
         theirs = plan.place(parent, 3 * fronts.places[edge] + within % 3)
         self._edge_places, self._parent_places = self._indices(mine), self._indices(theirs)
-        self._edge_rows = self._indices(plan.rows[child] * self.tile + mine)
-        self._parent_rows = self._indices(plan.rows[parent] * self.tile + theirs)
+        self._pass_on(plan.rows[child] * self.tile + mine, plan.rows[parent] * self.tile + theirs)
         ends = np.repeat(begin[1:], size)
         self._join_items = self._indices(
             np.column_stack([plan.base[child], plan.base[parent], np.arange(len(child)), ends])
         )
-        self._edge_stretches = [
-            _stretches(fronts.depths[child] == depth, ranks[child]) for depth in range(int(fronts.depths.max()), -1, -1)
+        self._joins: list[Stretches] = [
+            _stretches(fronts.depths[child] == depth + 1, ranks[child])
+            for depth in range(len(plan.groups) - 1, -1, -1)
         ]
-        self._joins: list[Stretches] = [[], *self._edge_stretches[:-1]]
+
+    def _pass_on(self, rows: np.ndarray, parent_rows: np.ndarray) -> None:
+        """How vectors go from rows on edges to those of parents, and where rows on edges find their solution."""
+        plan, size = self.plan, self.plan.row_count * self.tile
+        order = np.argsort(parent_rows, kind="stable")
+        counts = np.bincount(parent_rows, minlength=size)
+        self._begins = self._indices(np.concatenate([[0], np.cumsum(counts)]))
+        self._from_children = self._indices(rows[order])
+        front = np.repeat(np.arange(len(plan.height)), plan.height * self.tile)
+        own = np.arange(size) - plan.rows[front] * self.tile < plan.own[front] * self.tile
+        gathered = [
+            np.flatnonzero(own & (counts > 0) & (self.unknowns.fronts.depths[front] == depth))
+            for depth in range(len(plan.groups) - 1, -1, -1)
+        ]
+        ends = np.cumsum([0, *map(len, gathered)])
+        self._gathers = [(int(a), int(b - a)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._gathered = self._indices(np.concatenate(gathered))
+        owners = np.arange(size)
+        owners[rows] = parent_rows
+        while not own[owners[rows]].all():  # from parent to parent, up to the front that eliminates it
+            owners = owners[owners]
+        self._every_row = self._indices(np.arange(size))
+        self._solved_rows = self._indices(np.where(own, size + np.arange(size), owners))
 
     def _indices(self, values: np.ndarray) -> wp.array[Any]:
         return wp.array(np.ascontiguousarray(values, np.int32), dtype=wp.int32, device=self.device)
