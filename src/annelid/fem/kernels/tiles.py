@@ -14,37 +14,6 @@ import warp as wp
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
-_PLAIN = {"enable_mathdx_gemm": False, "enable_mathdx_solver": False}
-
-
-@functools.cache
-def factor_kernels(tile: int) -> tuple[Any, Any]:
-    """Stages of the factorisation: tiles below the diagonal, and what they take out of the rest."""
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def factor_below(
-        first: int,
-        items: wp.array2d[wp.int32],
-        inverse: wp.array2d[f64],
-        tiles: wp.array2d[f64],
-    ):
-        """Items are a tile and the place of the inverse above it."""
-        item = first + wp.tid()
-        right = wp.tile_transpose(wp.tile_load(inverse, shape=(tile, tile), offset=(items[item, 1] * tile, 0)))
-        here = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
-        wp.tile_store(tiles, wp.tile_matmul(here, right), offset=(items[item, 0] * tile, 0))
-
-    @wp.kernel(module="unique", enable_backward=False, module_options=_PLAIN)
-    def factor_rest(first: int, items: wp.array2d[wp.int32], tiles: wp.array2d[f64]):
-        """Items are a tile and the two whose product is taken out of it."""
-        item = first + wp.tid()
-        left = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 1] * tile, 0))
-        right = wp.tile_transpose(wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 2] * tile, 0)))
-        rest = wp.tile_load(tiles, shape=(tile, tile), offset=(items[item, 0] * tile, 0))
-        wp.tile_matmul(left, right, rest, alpha=-1.0)
-        wp.tile_store(tiles, rest, offset=(items[item, 0] * tile, 0))
-
-    return factor_below, factor_rest
 
 
 @wp.kernel

@@ -11,11 +11,13 @@ products make them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from annelid.fem.kernels.tile_pivots import COLUMN_WARPS
 from annelid.fem.linalg.fronts import Fronts
 
 Stretches = list[tuple[int, int]]
@@ -47,7 +49,6 @@ class TilePlan:
         tile_count: Number of tiles, those of solutions included.
         straight: For each tile of a solution, that of the matrix at the same place, whose room it can take later.
         row_count: Tiles of all fronts one below the other, as rows of vectors have them.
-        own_count: Tiles on a diagonal that is eliminated.
         levels: Stages of each depth, the deepest first: slices of the lists of stages below.
     """
 
@@ -57,8 +58,7 @@ class TilePlan:
         self.height = self.own + self.edge
         self.base = _begins(self.height * (self.height + 1) // 2)
         self.rows = _begins(self.height)
-        self.inverse = _begins(self.own)
-        self.matrix_count, self.row_count, self.own_count = (int(a[-1]) for a in (self.base, self.rows, self.inverse))
+        self.matrix_count, self.row_count = int(self.base[-1]), int(self.rows[-1])
         self.solved = self.matrix_count + _begins(self.own * (self.own + 1) // 2 + self.own * self.edge)
         self.tile_count = int(self.solved[-1])
         depths = fronts.depths
@@ -66,9 +66,8 @@ class TilePlan:
         stages = [(group, k) for group in self.groups for k in range(int(self.own[group].max()))]
         counts = np.cumsum([0, *(int(self.own[group].max()) for group in self.groups)])
         self.levels = [slice(int(a), int(b)) for a, b in zip(counts[:-1], counts[1:], strict=True)]
-        self.diagonal = self._items(stages, self._diagonal, 2)
-        self.below = self._items(stages, self._below, 2)
-        self.rest = self._items(stages, self._rest, 3)
+        self.columns, self.column_parts = self._columns(stages)
+        self.rest = self._rests(stages)
         self.straight = np.concatenate([self._straight(f) for f in range(fronts.count)])
         self.forward, self.forward_parts = self._products(self._forward)
         self.backward, self.backward_parts = self._products(self._backward)
@@ -104,13 +103,9 @@ class TilePlan:
 
     # --- work of one front in one stage, one row an item ---
 
-    def _diagonal(self, f: int, k: int) -> np.ndarray:
-        return np.array([[self.index(f, k, k), self.inverse[f] + k]])
-
     def _below(self, f: int, k: int) -> np.ndarray:
-        i, j = np.arange(k + 1, self.height[f]), np.arange(k + 1)
-        tiles = np.concatenate([self.index(f, i, k), self.solution(f, k, j)])
-        return np.column_stack([tiles, np.full(len(tiles), self.inverse[f] + k)])
+        """Tiles that the one on the diagonal divides: those below it, and those of its row of the solution."""
+        return np.concatenate([self.index(f, np.arange(k + 1, self.height[f]), k), self.solution(f, k, np.arange(k + 1))])
 
     def _rest(self, f: int, k: int) -> np.ndarray:
         j, i = np.triu_indices(self.height[f] - k - 1)
@@ -120,6 +115,30 @@ class TilePlan:
         return np.concatenate(
             [matrix, np.column_stack([self.solution(f, i, j), self.solution(f, k, j), self.index(f, i, k)])]
         )
+
+    def _columns(self, stages: Sequence[tuple[np.ndarray, int]]) -> tuple[Items, np.ndarray]:
+        """Items are a tile on the diagonal and a stretch of the tiles that it divides, a few each."""
+        items, parts, stretches, count = [], [], [], 0
+        for group, k in stages:
+            first = len(items)
+            for f in group[self.own[group] > k]:
+                some = self._below(int(f), k)
+                ends = [*range(count, count + len(some), COLUMN_WARPS), count + len(some)]
+                items += [(int(self.index(f, k, k)), begin, end) for begin, end in pairwise(ends)]
+                parts.append(some)
+                count += len(some)
+            stretches.append((first, len(items) - first))
+        return Items(np.array(items, int).reshape(-1, 3), stretches), np.concatenate(parts)
+
+    def _rests(self, stages: Sequence[tuple[np.ndarray, int]]) -> Items:
+        """Items are a tile and the two whose product is taken out of it."""
+        found, stretches, count = [np.zeros((0, 3), int)], [], 0
+        for group, k in stages:
+            some = [self._rest(int(f), k) for f in group[self.own[group] > k]]
+            found += some
+            stretches.append((count, sum(len(each) for each in some)))
+            count += stretches[-1][1]
+        return Items(np.concatenate(found), stretches)
 
     # --- solution: rows of tiles, and what is added up for each ---
 
@@ -154,18 +173,5 @@ class TilePlan:
             count = int(ends[-1])
         return Items(np.concatenate(items), stretches), np.concatenate(parts)
 
-    def _items(
-        self, stages: Iterable[tuple[np.ndarray, int]], work: Callable[[int, int], np.ndarray], width: int
-    ) -> Items:
-        found, stretches, count = [np.zeros((0, width), int)], [], 0
-        for group, k in stages:
-            some = [work(int(f), k) for f in group[self.own[group] > k]]
-            found += some
-            stretches.append((count, sum(len(each) for each in some)))
-            count += stretches[-1][1]
-        return Items(np.concatenate(found), stretches)
-
-
 def _begins(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
-

@@ -14,16 +14,18 @@ import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.replay import Graphs
-from annelid.fem.kernels.tile_pivots import WARP, pivot_kernel
+from annelid.fem.kernels.tile_pivots import COLUMN_WARPS, column_kernel
+from annelid.fem.kernels.tile_products import rest_kernel
 from annelid.fem.kernels.tile_solution import SHARES, gather_rows, sum_kernel, transpose_tiles
-from annelid.fem.kernels.tiles import add_at, add_update, factor_kernels, fill_entries
+from annelid.fem.kernels.tiles import add_at, add_update, fill_entries
 from annelid.fem.linalg.entries import lower_entries
 from annelid.fem.linalg.memory import Forgetful
-from annelid.fem.linalg.tile_plan import Items, Stretches, TilePlan
+from annelid.fem.linalg.tile_plan import Stretches, TilePlan
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
 
 _MANY = 8  # right-hand sides of a group: a tile's width
-_THREADS = 64
+_WARP = 32
+_BLOCK = 128  # threads of a block, unless an item needs them all
 _LANES = 32  # threads that share a column of an update
 
 
@@ -41,8 +43,9 @@ class TileSolver(Forgetful):
         self._find_entries()
         self._lists = {
             name: self._indices(getattr(plan, name).items)
-            for name in ("diagonal", "below", "rest", "forward", "backward")
+            for name in ("columns", "rest", "forward", "backward")
         }
+        self._column_parts = self._indices(plan.column_parts)
         self._forward_parts, self._backward_parts = map(self._indices, (plan.forward_parts, plan.backward_parts))
         self._straight = self._indices(plan.straight)
         self._join()
@@ -52,7 +55,6 @@ class TileSolver(Forgetful):
         plan, tile = self.plan, self.tile
         self._tiles = self._zeros((plan.tile_count * tile, tile))
         self._numbers = self._tiles.flatten()
-        self._inverse = self._zeros((plan.own_count * tile, tile))
         self._bad = wp.zeros(1, dtype=wp.int32, device=self.device)
         self._rows: dict[int, wp.array[Any]] = {}
         self._graphs = Graphs(self.device)
@@ -101,27 +103,27 @@ class TileSolver(Forgetful):
     # --- stages ---
 
     def _factor_stages(self) -> None:
-        below, rest = factor_kernels(self.tile)
-        plan, tiles = self.plan, self._tiles
+        plan, tiles, lists = self.plan, self._tiles, self._lists
         self._bad.zero_()
         for level, joins in zip(plan.levels, self._joins, strict=True):
             for first, count in joins:  # what the level before left, one child of a front after the other
                 arguments = [self.tile, first, self._join_items, self._edge_places, self._parent_places, self._numbers]
                 wp.launch(add_update, (count, _LANES), arguments, device=self.device)
             for stage in range(level.start, level.stop):
-                self._pivot(stage)
-                self._launch(below, plan.below, "below", stage, [self._inverse, tiles])
-                self._launch(rest, plan.rest, "rest", stage, [tiles])
+                first, count = plan.columns.stretches[stage]
+                arguments = [first, lists["columns"], self._column_parts, tiles, self._bad]
+                self._launch(column_kernel(self.tile), count, _WARP * COLUMN_WARPS, arguments)
+                first, count = plan.rest.stretches[stage]
+                self._launch(rest_kernel(self.tile), count, _WARP, [first, lists["rest"], tiles])
         count, arguments = len(plan.straight), [self.tile, plan.matrix_count, self._straight, self._numbers]
         wp.launch(transpose_tiles, (count, self.tile, self.tile), arguments, device=self.device)
 
-    def _pivot(self, stage: int) -> None:
-        first, count = self.plan.diagonal.stretches[stage]
-        threads = WARP if self.device.is_cuda else 1
-        arguments = [first, self._lists["diagonal"], self._tiles, self._inverse, self._bad]
-        wp.launch(
-            pivot_kernel(self.tile), (count, threads), arguments, device=self.device, block_dim=threads
-        )
+    def _launch(self, kernel: Any, count: int, threads: int, arguments: list[Any]) -> None:
+        """Launch a kernel with so many threads an item; on the CPU one thread does all of it."""
+        if count:
+            cuda = self.device.is_cuda
+            block = max(threads, _BLOCK) if cuda else 1
+            wp.launch(kernel, (count, threads if cuda else 1), arguments, device=self.device, block_dim=block)
 
     def _solve_stages(self, groups: int, many: int, rows: wp.array[Any]) -> None:
         plan, halfway = self.plan, self.plan.row_count * self.tile
@@ -144,15 +146,6 @@ class TileSolver(Forgetful):
         arguments = [first, halfway, *lists, self._begins, self._from_children, self._tiles, rows]
         kernel = sum_kernel(self.tile, many)
         wp.launch(kernel, (count, groups, threads), arguments, device=self.device, block_dim=threads)
-
-    def _launch(
-        self, kernel: Any, items: Items, name: str, stage: int, arguments: list[Any], groups: int | None = None
-    ) -> None:
-        first, count = items.stretches[stage]
-        if count:
-            blocks = count if groups is None else (count, groups)
-            inputs = [first, self._lists[name], *arguments]
-            wp.launch_tiled(kernel, dim=blocks, inputs=inputs, block_dim=_THREADS, device=self.device)
 
     def _repeat(self, name: str, work: Callable[[], None]) -> None:
         """Do some launches, on CUDA out of a graph from the second time on."""
