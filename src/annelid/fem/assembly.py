@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 from scipy import sparse
 
-from annelid.core.replay import Command, Crew, Launcher
+from annelid.core.replay import Command, Crew, Graphs, Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.assembly import (
     COLUMNS,
@@ -106,7 +106,7 @@ class Assembly:
         self.values = self._zeros(self.pattern.block_count, wp.mat33d)
         self.energy = self._zeros(1, wp.float64)
         self._parts = self._zeros(_PARTS, wp.float64)
-        self._launcher = Launcher(self.device)
+        self._launcher, self._graphs = Launcher(self.device), Graphs(self.device)
         self._gather_forces = [self._force_command(each) for each in self.sets]
         self._gather_blocks = [(each, self._block_command(each)) for each in self.sets if each.has_tangent]
         self._sum_energy = [part for each in self.sets for part in self._energy_launches(each)]
@@ -122,6 +122,12 @@ class Assembly:
 
     def sum_forces(self) -> None:
         """Fill `forces` and `energy` with what the sets were evaluated to last."""
+        if self.device.is_cuda:
+            self._graphs.run("forces", self._sum_forces)
+        else:
+            self._sum_forces()
+
+    def _sum_forces(self) -> None:
         self.forces.zero_()
         for gather in self._gather_forces:
             gather()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.readback import Mirror
 from annelid.core.replay import Launcher
 from annelid.fem.kernels.iteration import node_rotations, turn_back, turn_forth
 from annelid.fem.tetrahedra import Tetrahedra
@@ -28,6 +29,7 @@ class NodeFrames:
         self.device, self._tetrahedra, self._held = tetrahedra.device, tetrahedra, held
         self.now, self.then = self.units(), self.units()
         self._launcher = Launcher(self.device)
+        self._mirrors: tuple[Mirror, Mirror] | None = None
         nodes = tetrahedra.point_nodes
         order = np.argsort(nodes.ravel(), kind="stable")
         first = np.searchsorted(nodes.ravel()[order], np.arange(len(held) + 1))
@@ -48,7 +50,10 @@ class NodeFrames:
 
     def turns(self, nodes: np.ndarray) -> np.ndarray:
         """How some nodes have turned from then to now, shape [t, 3, 3]."""
-        return np.asarray(self.now.numpy()[nodes] @ self.then.numpy()[nodes].transpose(0, 2, 1))
+        if self._mirrors is None:
+            self._mirrors = Mirror(self.now), Mirror(self.then)
+        now, then = (mirror.read()[nodes] for mirror in self._mirrors)
+        return np.asarray(now @ then.transpose(0, 2, 1))
 
     def units(self) -> wp.array[Any]:
         """No rotations, mat33d of shape [n]."""
