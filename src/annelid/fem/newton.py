@@ -19,12 +19,13 @@ import warp as wp
 
 from annelid.core.errors import AnnelidError
 from annelid.core.readback import Mirror
-from annelid.core.replay import Launcher
+from annelid.core.replay import Graphs, Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
 
 _PARTS = 256
+_GRAPHS = 16  # that are kept, one for each array of positions that is looked at
 _ENOUGH = 1e-4  # of the decrease that the slope promises
 _ROUNDING = 2e-13  # of the energies that are added and taken away
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
@@ -129,7 +130,7 @@ class Newton:
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
         self._numbers, self._gone_by = Mirror(self._scalars), 0.0
-        self._launcher = Launcher(self.device)
+        self._launcher, self._graphs = Launcher(self.device), Graphs(self.device, kept=_GRAPHS)
 
     @property
     def left(self) -> wp.array[Any]:
@@ -307,15 +308,24 @@ class Newton:
         model = self.model
         arguments = [wp.float64(fraction), model.held, model.loads, model.assembly.forces, self._residual]
         self._launcher.launch(residual, model.node_count, arguments)
+        if self.device.is_cuda:
+            arrays = (positions, model.rest, model.loads, model.assembly.energy)
+            self._graphs.run(tuple(each.ptr for each in arrays), lambda: self._measure(positions))
+        else:
+            self._measure(positions)
+        work, left, energy, _, self._gone_by = self._numbers.read().tolist()
+        self._magnitude = abs(energy) + abs(fraction * work)
+        return energy - fraction * work, left if math.isfinite(energy) else math.inf
+
+    def _measure(self, positions: wp.array[Any]) -> None:
+        """Launch what finds the work of loads, the largest force left, how far nodes have gone, and the energy."""
+        model = self.model
         self._add(positions, model.rest, -1.0, self._jump)
         model.assembly.dot(model.loads, self._jump, self._scalars, 0)
         self._launch_largest(self._residual, 1)
         self._add(positions, self._begin, -1.0, self._jump)
         self._launch_largest(self._jump, 4)
         wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
-        work, left, energy, _, self._gone_by = self._numbers.read().tolist()
-        self._magnitude = abs(energy) + abs(fraction * work)
-        return energy - fraction * work, left if math.isfinite(energy) else math.inf
 
     def _first_direction(self) -> float:
         """The same where `_straight` has looked already: its own one, or none without a shift."""
