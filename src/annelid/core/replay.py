@@ -11,6 +11,7 @@ Preparing a launch takes longer than running it where bodies are small, so that 
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from annelid.core.device import thread_count, undisturbed
 from annelid.core.pool import Pool
 
 _BLOCK = 512  # threads of the one block of a launch that reduces
+_SCALARS = (wp.float64, wp.float32, wp.int32, wp.int64, wp.uint32, wp.uint64)
 _LEAST = 256  # threads of a kernel for which another CPU thread is worth waking
 
 
@@ -126,31 +128,64 @@ class Launcher:
 
     def __init__(self, device: wp.Device, *, kept: int = 24) -> None:
         self._device, self._kept = device, kept
-        self._known: dict[Hashable, tuple[Any, list[Any], list[int]]] = {}
+        self._known: dict[Hashable, _Prepared] = {}
+        self._seen: dict[Hashable, tuple[_Prepared, Sequence[Any]]] = {}
 
     def launch(self, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]) -> None:
         """Launch a kernel; numbers and structures among the arguments may be others than before."""
-        key = (kernel, count, *(_place(each) for each in arguments))
-        command, before, changing = self._known.get(key) or self._prepared(key, kernel, count, arguments)
-        if command is None:  # a launch over nothing
-            return
-        for place in changing:
-            value = arguments[place]
-            if not (isinstance(value, int | float) and value == before[place]):  # structures may hold other arrays now
-                before[place] = value
-                command.set_param_at_index(place, value)
-        command.launch()
+        # The same arrays come most of the time: that is found sooner than where they lie.
+        same = (kernel, count, *(id(each) if isinstance(each, wp.array) else None for each in arguments))
+        found = self._seen.get(same)
+        prepared = self._looked_up(same, kernel, count, arguments) if found is None else found[0]
+        if prepared.command is not None:  # there is none for a launch over nothing
+            prepared.launch(arguments)
 
-    def _prepared(
-        self, key: Hashable, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]
-    ) -> tuple[Any, list[Any], list[int]]:
-        if len(self._known) >= self._kept:
-            self._known.pop(next(iter(self._known)))
-        command = wp.launch(kernel, count, arguments, device=self._device, record_cmd=True)
-        changing = [place for place, each in enumerate(arguments) if not isinstance(each, wp.array)]
-        # The arguments are kept with it, so that no other array can come to lie where one of these was.
-        self._known[key] = found = command, list(arguments), changing
-        return found
+    def _looked_up(
+        self, same: Hashable, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]
+    ) -> _Prepared:
+        key = (kernel, count, *(_place(each) for each in arguments))
+        prepared = self._known.get(key)
+        if prepared is None:
+            if len(self._known) >= self._kept:
+                self._known.pop(next(iter(self._known)))
+                self._seen.clear()
+            command = wp.launch(kernel, count, arguments, device=self._device, record_cmd=True)
+            prepared = self._known[key] = _Prepared(command, arguments)
+        if len(self._seen) >= 2 * self._kept:
+            self._seen.clear()
+        self._seen[same] = prepared, list(arguments)  # kept, or another array could get the identity of one of these
+        return prepared
+
+
+class _Prepared:
+    """A launch that is prepared.
+
+    Args:
+        command: The launch as recorded.
+        arguments: What it was recorded with; kept, so that no other array can come to lie where one of these was.
+    """
+
+    def __init__(self, command: Any, arguments: Sequence[Any]) -> None:
+        self.command, self._arguments = command, list(arguments)
+        self._told = {place: _content(each) for place, each in enumerate(arguments) if not isinstance(each, wp.array)}
+
+    def launch(self, arguments: Sequence[Any]) -> None:
+        """Launch it, with numbers and structures among these arguments."""
+        for place, before in self._told.items():
+            content = _content(arguments[place])
+            if content != before:
+                self._told[place] = content
+                self.command.set_param_at_index(place, arguments[place])
+        self.command.launch()
+
+
+def _content(argument: Any) -> Hashable:
+    """What tells whether a number or a structure is the same as before; a structure may hold other arrays now."""
+    if argument is None or isinstance(argument, int | float):
+        return argument
+    if isinstance(argument, _SCALARS):
+        return (type(argument), argument.value)
+    return bytes(argument if isinstance(argument, ctypes.Array) else argument.__ctype__())
 
 
 def _place(argument: Any) -> Hashable:
