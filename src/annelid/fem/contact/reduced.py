@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import warp as wp
-from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg import lapack, lu_factor, lu_solve
 
 from annelid.core.linalg.blas import one_thread
 from annelid.core.replay import Launcher
@@ -272,17 +272,21 @@ class _FewProblem(_Problem):
         """The same, factored on the nodes that resist: what others do follows from that."""
         blocks = self._few.tangents() - self._had
         some = np.flatnonzero(blocks.any(axis=(1, 2)))
-        own, size = (3 * some[:, None] + np.arange(3)).ravel(), 3 * len(some)
-        near = self.compliance[np.ix_(own, own)].reshape(size, len(some), 3).transpose(1, 0, 2) @ blocks[some]
-        matrix = near.transpose(1, 0, 2).reshape(size, size)
-        factored = lu_factor(np.eye(size) + matrix, check_finite=False) if size else None
+        near, forces = self.compliance, np.zeros((len(blocks), 3, 1))
+        own, resisting = slice(None), blocks
+        if len(some) < len(blocks):
+            own, resisting = (3 * some[:, None] + np.arange(3)).ravel(), blocks[some]
+            near = near[own][:, own]
+        # Compliances are symmetric: this is the transposed matrix, which LAPACK takes for the matrix itself.
+        matrix = (resisting.transpose(0, 2, 1) @ near.reshape(len(some), 3, -1)).reshape(near.shape)
+        matrix.ravel()[:: len(matrix) + 1] += 1.0
+        factor, pivots, _ = lapack.dgetrf(matrix.T, overwrite_a=True)
 
         def solve(left: np.ndarray, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            if factored is None:
+            if not len(some):
                 return left, pulls
-            forces = np.zeros((len(blocks), 3, 1))
-            steps = lu_solve(factored, left[own], check_finite=False)
-            forces[some] = blocks[some] @ steps.reshape(-1, 3, 1)
+            steps, _ = lapack.dgetrs(factor, pivots, left[own])
+            forces[some] = resisting @ steps.reshape(-1, 3, 1)
             return left - self.compliance @ forces.ravel(), pulls
 
         return solve, lambda steps: (blocks @ steps.reshape(-1, 3, 1)).ravel()

@@ -54,14 +54,14 @@ def add_update(
     # State:
     numbers: wp.array[f64],
 ):  # fmt: skip
-    """What fronts leave of their edges, added to their parents; threads share the rows of a column.
+    """What fronts leave of their edges, added to their parents; threads share the columns of a row, as they lie.
 
-    Items are the base of a front, that of its parent, a column among the rows on its edge, and where these end.
+    Items are the base of a front, that of its parent, a row among those on its edge, and where these begin.
     """
     item, lane = wp.tid()
     item += first
-    base, parent, column, end = items[item, 0], items[item, 1], items[item, 2], items[item, 3]
-    for row in range(column + lane, end, 32):
+    base, parent, row, begin = items[item, 0], items[item, 1], items[item, 2], items[item, 3]
+    for column in range(begin + lane, row + 1, 32):
         source = tile_entry(tile, base, rows[row], rows[column])
         target = tile_entry(tile, parent, parent_rows[row], parent_rows[column])
         numbers[target] = numbers[target] + numbers[source]

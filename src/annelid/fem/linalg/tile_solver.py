@@ -26,7 +26,7 @@ from annelid.fem.linalg.unknowns import Unknowns, columns_of
 _MANY = 8  # right-hand sides of a group: a tile's width
 _WARP = 32
 _BLOCK = 128  # threads of a block, unless an item needs them all
-_LANES = 32  # threads that share a column of an update
+_LANES = 32  # threads that share a row of an update
 
 
 class TileSolver(Forgetful):
@@ -190,9 +190,9 @@ class TileSolver(Forgetful):
         theirs = plan.place(parent, 3 * fronts.places[edge] + within % 3)
         self._edge_places, self._parent_places = self._indices(mine), self._indices(theirs)
         self._pass_on(plan.rows[child] * self.tile + mine, plan.rows[parent] * self.tile + theirs)
-        ends = np.repeat(begin[1:], size)
+        begins = np.repeat(begin[:-1], size)
         self._join_items = self._indices(
-            np.column_stack([plan.base[child], plan.base[parent], np.arange(len(child)), ends])
+            np.column_stack([plan.base[child], plan.base[parent], np.arange(len(child)), begins])
         )
         self._joins: list[Stretches] = [
             _stretches(fronts.depths[child] == depth + 1, ranks[child])
