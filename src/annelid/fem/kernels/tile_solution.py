@@ -10,6 +10,9 @@ from typing import Any
 
 import warp as wp
 
+from annelid.fem.kernels.tile_products import tile_source
+from annelid.fem.kernels.tiles import place_in_tile
+
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
@@ -29,11 +32,11 @@ _SUM = """
     double total[MANY];
     for (int c = 0; c < MANY; ++c) total[c] = 0.0;
     for (int p = begin + share; p < end; p += SHARES) {
-        const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE) + lane;
+        const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE);
         const double* from = numbers + (size_t)rows.data[parts.data[2 * p + 1] * TILE + lane] * stride;
         double factors[TILE];
         #pragma unroll
-        for (int k = 0; k < TILE; ++k) factors[k] = tile[k * TILE];
+        for (int k = 0; k < TILE; ++k) factors[k] = tile[PLACE(k, lane)];
         __syncwarp();
         for (int c = 0; c < MANY; ++c) here[lane * MANY + c] = from[c];
         __syncwarp();
@@ -58,9 +61,9 @@ _SUM = """
         for (int c = 0; c < MANY; ++c) {
             double sum = 0.0;
             for (int p = begin; p < end; ++p) {
-                const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE) + r;
+                const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE);
                 const int* from = rows.data + parts.data[2 * p + 1] * TILE;
-                for (int k = 0; k < TILE; ++k) sum += tile[k * TILE] * numbers[(size_t)from[k] * stride + c];
+                for (int k = 0; k < TILE; ++k) sum += tile[PLACE(k, r)] * numbers[(size_t)from[k] * stride + c];
             }
             const int row = to + r;
             if (on_edge)
@@ -75,8 +78,7 @@ _SUM = """
 @functools.cache
 def sum_kernel(tile: int, many: int) -> Any:
     """Sums for groups of `many` right-hand sides."""
-    names = {"TILE": tile, "MANY": many, "SHARES": SHARES}
-    source = functools.reduce(lambda text, name: text.replace(name, str(names[name])), names, _SUM)
+    source = tile_source(_SUM.replace("MANY", str(many)).replace("SHARES", str(SHARES)), tile)
 
     @wp.func_native(source)
     def sum_row(
@@ -86,7 +88,7 @@ def sum_kernel(tile: int, many: int) -> Any:
         tiles: wp.array2d[f64], vectors: wp.array2d[f64],
     ) -> None: ...  # fmt: skip
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=SHARES * tile)
     def sum_rows(
         # Parameters:
         first: int, halfway: int, items: wp.array2d[wp.int32], parts: wp.array2d[wp.int32], rows: wp.array[wp.int32],
@@ -126,4 +128,4 @@ def transpose_tiles(tile: int, first: int, targets: wp.array[wp.int32], numbers:
     """Tiles from `first` on, transposed into the room of others."""
     n, r, c = wp.tid()
     size = tile * tile
-    numbers[targets[n] * size + r * tile + c] = numbers[(first + n) * size + c * tile + r]
+    numbers[targets[n] * size + place_in_tile(tile, r, c)] = numbers[(first + n) * size + place_in_tile(tile, c, r)]

@@ -39,11 +39,17 @@ def add_at(targets: wp.array[wp.int32], amount: f64, numbers: wp.array[f64]):
 
 
 @wp.func
+def place_in_tile(tile: int, row: int, column: int) -> int:
+    """Where a number of a tile is, in squares of 8 x 8."""
+    return ((row // 8) * (tile // 8) + column // 8) * 64 + (row % 8) * 8 + column % 8
+
+
+@wp.func
 def tile_entry(tile: int, base: int, row: int, column: int) -> int:
     """Where the entry of a front is, whose tiles on and below the diagonal begin with `base`, row by row."""
     i = row // tile
     j = column // tile
-    return ((base + i * (i + 1) // 2 + j) * tile + row % tile) * tile + column % tile
+    return (base + i * (i + 1) // 2 + j) * tile * tile + place_in_tile(tile, row % tile, column % tile)
 
 
 @wp.kernel

@@ -17,7 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from annelid.fem.kernels.tile_pivots import COLUMN_WARPS
+from annelid.fem.kernels.tile_pivots import DIVIDED, PANEL
+from annelid.fem.kernels.tile_products import SQUARE
 from annelid.fem.linalg.fronts import Fronts
 
 Stretches = list[tuple[int, int]]
@@ -67,7 +68,7 @@ class TilePlan:
         counts = np.cumsum([0, *(int(self.own[group].max()) for group in self.groups)])
         self.levels = [slice(int(a), int(b)) for a, b in zip(counts[:-1], counts[1:], strict=True)]
         self.columns, self.column_parts = self._columns(stages)
-        self.rest = self._rests(stages)
+        self.rest, self.rest_parts = self._rests(stages)
         self.straight = np.concatenate([self._straight(f) for f in range(fronts.count)])
         self.forward, self.forward_parts = self._products(self._forward)
         self.backward, self.backward_parts = self._products(self._backward)
@@ -90,7 +91,12 @@ class TilePlan:
     def entry(self, front: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Where entries of fronts are among the numbers of all tiles."""
         i, j = row // self.tile, column // self.tile
-        return (self.index(front, i, j) * self.tile + row % self.tile) * self.tile + column % self.tile
+        return self.index(front, i, j) * self.tile**2 + self.place_in_tile(row % self.tile, column % self.tile)
+
+    def place_in_tile(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        """Where numbers of a tile are, in squares."""
+        squares = row // SQUARE * (self.tile // SQUARE) + column // SQUARE
+        return np.asarray(squares * SQUARE**2 + row % SQUARE * SQUARE + column % SQUARE)
 
     def ones(self) -> np.ndarray:
         """Entries on diagonals that are 1: those that only fill up a tile, and those that solutions begin with."""
@@ -98,47 +104,69 @@ class TilePlan:
         front = np.repeat(np.arange(self.fronts.count), size)
         place = np.arange(len(front)) - np.repeat(_begins(size)[:-1], size) + 3 * self.fronts.own_counts[front]
         solved = np.concatenate([self.solution(f, k, k) for f, k in enumerate(map(np.arange, self.own))])
-        inner = np.arange(self.tile) * (self.tile + 1)
+        inner = self.place_in_tile(np.arange(self.tile), np.arange(self.tile))
         return np.concatenate([self.entry(front, place, place), (solved[:, None] * self.tile**2 + inner).ravel()])
 
-    # --- work of one front in one stage, one row an item ---
+    # --- elimination ---
 
     def _below(self, f: int, k: int) -> np.ndarray:
-        """Tiles that the one on the diagonal divides: those below it, and those of its row of the solution."""
-        return np.concatenate([self.index(f, np.arange(k + 1, self.height[f]), k), self.solution(f, k, np.arange(k + 1))])
+        """Tiles that the one on the diagonal divides: those below it, and those of its row of the solution.
 
-    def _rest(self, f: int, k: int) -> np.ndarray:
-        j, i = np.triu_indices(self.height[f] - k - 1)
-        i, j = i + k + 1, j + k + 1
-        matrix = np.column_stack([self.index(f, i, j), self.index(f, i, k), self.index(f, j, k)])
-        i, j = (a.ravel() for a in np.meshgrid(np.arange(k + 1, self.height[f]), np.arange(k + 1), indexing="ij"))
-        return np.concatenate(
-            [matrix, np.column_stack([self.solution(f, i, j), self.solution(f, k, j), self.index(f, i, k)])]
-        )
+        One row each: the tile, then those left of it in the panel from right to left, or, of the solution, above it.
+        """
+        i, j = np.arange(k + 1, self.height[f]), np.arange(k + 1)
+        found = np.full((len(i) + len(j), PANEL), -1)
+        for s in range(k % PANEL + 1):
+            found[: len(i), s] = self.index(f, i, k - s)
+            found[len(i) :, s] = np.where(j <= k - s, self.solution(f, k - s, j), -1)
+        return found
 
     def _columns(self, stages: Sequence[tuple[np.ndarray, int]]) -> tuple[Items, np.ndarray]:
-        """Items are a tile on the diagonal and a stretch of the tiles that it divides, a few each."""
+        """Items are a tile on the diagonal, a stretch of the tiles that it divides, and columns left of it."""
         items, parts, stretches, count = [], [], [], 0
         for group, k in stages:
             first = len(items)
             for f in group[self.own[group] > k]:
                 some = self._below(int(f), k)
-                ends = [*range(count, count + len(some), COLUMN_WARPS), count + len(some)]
-                items += [(int(self.index(f, k, k)), begin, end) for begin, end in pairwise(ends)]
+                ends = [*range(count, count + len(some), DIVIDED), count + len(some)]
+                items += [(int(self.index(f, k, k)), begin, end, k % PANEL) for begin, end in pairwise(ends)]
                 parts.append(some)
                 count += len(some)
             stretches.append((first, len(items) - first))
-        return Items(np.array(items, int).reshape(-1, 3), stretches), np.concatenate(parts)
+        return Items(np.array(items, int).reshape(-1, 4), stretches), np.concatenate(parts)
 
-    def _rests(self, stages: Sequence[tuple[np.ndarray, int]]) -> Items:
-        """Items are a tile and the two whose product is taken out of it."""
-        found, stretches, count = [np.zeros((0, 3), int)], [], 0
+    def _rest(self, f: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of the panel that begins with a column: tiles out of which it takes products, how many of each, and these."""
+        end = min(k + PANEL, int(self.own[f]))
+        j, i = np.triu_indices(self.height[f] - end)
+        i, j = i[:, None] + end, j[:, None] + end
+        panel = np.arange(k, end)
+        matrix = np.stack([self.index(f, i, panel), self.index(f, j, panel)], axis=-1)
+        rows, columns = np.meshgrid(np.arange(end, self.height[f]), np.arange(end), indexing="ij")
+        rows, columns = rows.reshape(-1, 1), columns.reshape(-1, 1)
+        solved = np.stack([self.solution(f, panel, columns), self.index(f, rows, panel)], axis=-1)
+        there = panel >= columns
+        tiles = np.concatenate([self.index(f, i, j), self.solution(f, rows, columns)])[:, 0]
+        counts = np.concatenate([np.full(len(i), len(panel)), there.sum(axis=1)])
+        return tiles, counts, np.concatenate([matrix.reshape(-1, 2), solved[there]])
+
+    def _rests(self, stages: Sequence[tuple[np.ndarray, int]]) -> tuple[Items, np.ndarray]:
+        """Items are a tile and a stretch of the products that are taken out of it, where a panel ends."""
+        items, parts, stretches, count, done = [np.zeros((0, 3), int)], [np.zeros((0, 2), int)], [], 0, 0
         for group, k in stages:
-            some = [self._rest(int(f), k) for f in group[self.own[group] > k]]
-            found += some
-            stretches.append((count, sum(len(each) for each in some)))
-            count += stretches[-1][1]
-        return Items(np.concatenate(found), stretches)
+            last = k + 1 == int(self.own[group].max())
+            first, done = count, count
+            if last or k % PANEL == PANEL - 1:
+                begin = k - k % PANEL
+                found = [self._rest(int(f), begin) for f in group[self.own[group] > begin]]
+                before = sum(len(each) for each in parts)
+                ends = before + np.cumsum(np.concatenate([[0], *(counts for _, counts, _ in found)]))
+                items.append(np.column_stack([np.concatenate([tiles for tiles, _, _ in found]), ends[:-1], ends[1:]]))
+                parts += [products for _, _, products in found]
+                done = count + len(items[-1])
+            stretches.append((first, done - first))
+            count = done
+        return Items(np.concatenate(items), stretches), np.concatenate(parts)
 
     # --- solution: rows of tiles, and what is added up for each ---
 

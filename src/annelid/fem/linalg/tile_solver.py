@@ -14,8 +14,8 @@ import warp as wp
 
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.replay import Graphs
-from annelid.fem.kernels.tile_pivots import COLUMN_WARPS, column_kernel
-from annelid.fem.kernels.tile_products import rest_kernel
+from annelid.fem.kernels.tile_pivots import DIVIDED, column_kernel
+from annelid.fem.kernels.tile_products import BLOCK, rest_kernel
 from annelid.fem.kernels.tile_solution import SHARES, gather_rows, sum_kernel, transpose_tiles
 from annelid.fem.kernels.tiles import add_at, add_update, fill_entries
 from annelid.fem.linalg.entries import lower_entries
@@ -25,7 +25,6 @@ from annelid.fem.linalg.unknowns import Unknowns, columns_of
 
 _MANY = 8  # right-hand sides of a group: a tile's width
 _WARP = 32
-_BLOCK = 128  # threads of a block, unless an item needs them all
 _LANES = 32  # threads that share a row of an update
 
 
@@ -45,7 +44,7 @@ class TileSolver(Forgetful):
             name: self._indices(getattr(plan, name).items)
             for name in ("columns", "rest", "forward", "backward")
         }
-        self._column_parts = self._indices(plan.column_parts)
+        self._column_parts, self._rest_parts = map(self._indices, (plan.column_parts, plan.rest_parts))
         self._forward_parts, self._backward_parts = map(self._indices, (plan.forward_parts, plan.backward_parts))
         self._straight = self._indices(plan.straight)
         self._join()
@@ -112,9 +111,9 @@ class TileSolver(Forgetful):
             for stage in range(level.start, level.stop):
                 first, count = plan.columns.stretches[stage]
                 arguments = [first, lists["columns"], self._column_parts, tiles, self._bad]
-                self._launch(column_kernel(self.tile), count, _WARP * COLUMN_WARPS, arguments)
+                self._launch(column_kernel(self.tile), count, _WARP * (1 + DIVIDED), arguments)
                 first, count = plan.rest.stretches[stage]
-                self._launch(rest_kernel(self.tile), count, _WARP, [first, lists["rest"], tiles])
+                self._launch(rest_kernel(self.tile), count, _WARP, [first, lists["rest"], self._rest_parts, tiles])
         count, arguments = len(plan.straight), [self.tile, plan.matrix_count, self._straight, self._numbers]
         wp.launch(transpose_tiles, (count, self.tile, self.tile), arguments, device=self.device)
 
@@ -122,7 +121,7 @@ class TileSolver(Forgetful):
         """Launch a kernel with so many threads an item; on the CPU one thread does all of it."""
         if count:
             cuda = self.device.is_cuda
-            block = max(threads, _BLOCK) if cuda else 1
+            block = max(threads, BLOCK) if cuda else 1
             wp.launch(kernel, (count, threads if cuda else 1), arguments, device=self.device, block_dim=block)
 
     def _solve_stages(self, groups: int, many: int, rows: wp.array[Any]) -> None:
