@@ -12,7 +12,6 @@ from annelid.core.replay import Launcher
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
-from annelid.fem.contact.sliding import sliding
 from annelid.fem.kernels.few_points import OWN, PAIR, tell_points
 
 _ROOM = 32  # nodes by which there is room for more: points of one size are made once
@@ -73,10 +72,8 @@ class FewPoints:
 
     def tangents(self) -> np.ndarray:
         """How nodes resist motion from where they were looked at last [N/m], friction following, shape [t, 3, 3]."""
-        found = self._table.tangent.copy()
-        slides = sliding(self._table.points, self._table.places, self._begun, self._now)
-        np.add.at(found, slides.points, -slides.gains[:, :, None] * slides.normals[:, None, :])
-        return found[: self._count]
+        self._table.follow()
+        return self._table.followed[: self._count]
 
     def free_part(self, moved: np.ndarray, steps: np.ndarray) -> float:
         """Part of a further step on which no node goes through anything."""
@@ -117,4 +114,10 @@ class _Table:
         self.starts, self.stretches = points.starts.numpy(), points.stretches.numpy()
         self.strengths, self.normals = points.strengths.numpy(), points.normals.numpy()
         self.frictions = points.points.frictions.numpy()
-        self.forces, self.tangent = points.forces.numpy()[:, 0], points.tangent.numpy()[:, 0, 0]
+        self.forces = points.forces.numpy()[:, 0]
+        self._followed = wp.zeros(count, dtype=wp.mat33d, device=points.device)
+        self.followed = self._followed.numpy()
+
+    def follow(self) -> None:
+        """Find how points resist with friction that follows."""
+        self.points.follow_tangents(self.positions, self._followed)

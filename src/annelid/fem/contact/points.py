@@ -12,6 +12,7 @@ from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.contact import Points, follow_points, free_parts, keep_stretches, point_gaps, touch_points
+from annelid.fem.kernels.few_points import follow_tangents
 
 
 class PointContacts(ElementSet):
@@ -99,6 +100,12 @@ class PointContacts(ElementSet):
         lagging = [self._begin, self._now, self.starts, self.stretches, self.strengths, self.normals]
         outputs = [self.energy, self.forces, self.tangent, self.pair_forces, self.pair_tangents]
         self._launcher.launch(touch_points, self.element_count, [*inputs, *lagging, positions, *outputs])
+
+    def follow_tangents(self, positions: wp.array[Any], out: wp.array[Any]) -> None:
+        """How points resist motion as evaluated last [N/m], mat33d of shape [p], with friction that follows the push."""
+        lagging = [self._begin, self._now, self.starts, self.stretches, self.strengths, self.normals]
+        inputs = [self.points, self.forms, *lagging, positions, self.tangent]
+        self._launcher.launch(follow_tangents, self.element_count, [*inputs, out])
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any], forces: wp.array[Any]) -> None:
         """End a step: what friction keeps, and the forces, into arrays of a state."""

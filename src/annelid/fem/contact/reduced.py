@@ -272,19 +272,19 @@ class _FewProblem(_Problem):
         """The same, factored on the nodes that resist: what others do follows from that."""
         blocks = self._few.tangents() - self._had
         some = np.flatnonzero(blocks.any(axis=(1, 2)))
-        near, forces = self.compliance, np.zeros((len(blocks), 3, 1))
-        own, resisting = slice(None), blocks
+        if not len(some):
+            return lambda left, pulls: (left, pulls), lambda steps: np.zeros_like(steps)
+        near, resisting, own = self.compliance, blocks, np.arange(3 * len(blocks))
         if len(some) < len(blocks):
-            own, resisting = (3 * some[:, None] + np.arange(3)).ravel(), blocks[some]
+            resisting, own = blocks[some], (3 * some[:, None] + np.arange(3)).ravel()
             near = near[own][:, own]
-        # Compliances are symmetric: this is the transposed matrix, which LAPACK takes for the matrix itself.
+        # Compliances are symmetric: this is the matrix transposed, row by row, which LAPACK reads column by column.
         matrix = (resisting.transpose(0, 2, 1) @ near.reshape(len(some), 3, -1)).reshape(near.shape)
         matrix.ravel()[:: len(matrix) + 1] += 1.0
         factor, pivots, _ = lapack.dgetrf(matrix.T, overwrite_a=True)
+        forces = np.zeros((len(blocks), 3, 1))
 
         def solve(left: np.ndarray, pulls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            if not len(some):
-                return left, pulls
             steps, _ = lapack.dgetrs(factor, pivots, left[own])
             forces[some] = resisting @ steps.reshape(-1, 3, 1)
             return left - self.compliance @ forces.ravel(), pulls

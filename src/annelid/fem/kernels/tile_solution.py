@@ -34,15 +34,17 @@ _SUM = """
     for (int p = begin + share; p < end; p += SHARES) {
         const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE);
         const double* from = numbers + (size_t)rows.data[parts.data[2 * p + 1] * TILE + lane] * stride;
-        double factors[TILE];
-        #pragma unroll
-        for (int k = 0; k < TILE; ++k) factors[k] = tile[PLACE(k, lane)];
+        double factors[TOGETHER];
         __syncwarp();
         for (int c = 0; c < MANY; ++c) here[lane * MANY + c] = from[c];
         __syncwarp();
-        #pragma unroll
-        for (int k = 0; k < TILE; ++k)
-            for (int c = 0; c < MANY; ++c) total[c] += factors[k] * here[k * MANY + c];
+        for (int first = 0; first < TILE; first += TOGETHER) {
+            #pragma unroll
+            for (int k = 0; k < TOGETHER; ++k) factors[k] = tile[PLACE(first + k, lane)];
+            #pragma unroll
+            for (int k = 0; k < TOGETHER; ++k)
+                for (int c = 0; c < MANY; ++c) total[c] += factors[k] * here[(first + k) * MANY + c];
+        }
     }
     __syncwarp();
     for (int c = 0; c < MANY; ++c) here[lane * MANY + c] = total[c];
@@ -78,7 +80,9 @@ _SUM = """
 @functools.cache
 def sum_kernel(tile: int, many: int) -> Any:
     """Sums for groups of `many` right-hand sides."""
-    source = tile_source(_SUM.replace("MANY", str(many)).replace("SHARES", str(SHARES)), tile)
+    together = tile if many == 1 else min(tile, 16)  # numbers that a thread asks for at once: registers are few
+    names = {"MANY": many, "SHARES": SHARES, "TOGETHER": together}
+    source = tile_source(functools.reduce(lambda text, name: text.replace(name, str(names[name])), names, _SUM), tile)
 
     @wp.func_native(source)
     def sum_row(
@@ -88,7 +92,7 @@ def sum_kernel(tile: int, many: int) -> Any:
         tiles: wp.array2d[f64], vectors: wp.array2d[f64],
     ) -> None: ...  # fmt: skip
 
-    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=SHARES * tile)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=(SHARES * tile, 2))
     def sum_rows(
         # Parameters:
         first: int, halfway: int, items: wp.array2d[wp.int32], parts: wp.array2d[wp.int32], rows: wp.array[wp.int32],
