@@ -11,7 +11,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
-from annelid.core.readback import Mirror
+from annelid.core.readback import Mirror, Readings
 from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.bodies import Bodies
@@ -115,6 +115,7 @@ class Contacts:
         self.rows[self.outer] = np.arange(len(self.outer))
         self.bodies = Bodies(self.rigids, self._forms, forms, reach, device)
         self.begun, self.now, self.goal = (Pose(len(self.rigids), device) for _ in range(3))
+        self._readings = Readings()
         self._from, self._ahead = (Pose(len(self.rigids), device) for _ in range(2))
         self._legs = Legs(solid.node_count, len(self.rigids), device)
         self.now.set(*first_poses(self.rigids, self._forms))
@@ -257,8 +258,9 @@ class Contacts:
     ) -> None:
         """Start a step of a time dt that ends at a time [s], in which gravity [m/s²] pulls at free bodies."""
         self._dt = dt
-        self.begun.set(state.places.numpy(), state.turns.numpy())
-        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        self._found = self._readings.read(state.places, state.turns, state.velocities, state.spins)
+        self.begun.set(*self._found[:2])
+        motion = self._found[2].copy(), self._found[3].copy()
         poses = self.begun.device_pose, self.now.device_pose
         if self.bodies:
             self.bodies.begin(self.begun, motion, dt, self._accelerations(motion[0], gravity, dt))
@@ -292,9 +294,7 @@ class Contacts:
         if self.pairs is not None:
             assert isinstance(state, TouchingItself)
             self.pairs.end(positions, state)
-        overwrite(state.places, self.now.places)
-        overwrite(state.turns, self.now.turns)
-        motion = state.velocities.numpy().copy(), state.spins.numpy().copy()
+        motion = self._found[2].copy(), self._found[3].copy()
         followed = [number for number, rigid in enumerate(self.rigids) if rigid.path is not None]
         for part, known in zip(motion, motion_between(self.begun, self.now, dt), strict=True):
             part[followed] = known[followed]
@@ -303,8 +303,10 @@ class Contacts:
             self.bodies.points.end(points, state.point_stretches, state.point_forces)
             for part, known in zip(motion, self.bodies.motion(), strict=True):
                 part[self.bodies.numbers] = known
-        overwrite(state.velocities, motion[0])
-        overwrite(state.spins, motion[1])
+        arrays = (state.places, state.turns, state.velocities, state.spins)
+        for array, before, now in zip(arrays, self._found, (self.now.places, self.now.turns, *motion), strict=True):
+            if before.tobytes() != now.tobytes():  # most stay where they are, and a device takes long to be told so
+                overwrite(array, now)
         if self.cut:
             wp.launch(tick, 1, [1, state.cut], device=self.device)
 
