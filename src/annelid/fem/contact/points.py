@@ -102,7 +102,7 @@ class PointContacts(ElementSet):
         self._launcher.launch(touch_points, self.element_count, [*inputs, *lagging, positions, *outputs])
 
     def follow_tangents(self, positions: wp.array[Any], out: wp.array[Any]) -> None:
-        """How points resist motion as evaluated last [N/m], mat33d of shape [p], with friction that follows the push."""
+        """How points resist as evaluated last [N/m], mat33d of shape [p], with friction that follows the push."""
         lagging = [self._begin, self._now, self.starts, self.stretches, self.strengths, self.normals]
         inputs = [self.points, self.forms, *lagging, positions, self.tangent]
         self._launcher.launch(follow_tangents, self.element_count, [*inputs, out])

@@ -160,9 +160,10 @@ _DIVIDE = """
     for (int i = 0; i < TILE; ++i)
         for (int j = 0; j <= i; ++j) {
             lower[i * TILE + j] = diagonal[PLACE(i, j)];
-            for (int s = 1; s <= left_of; ++s)
-                for (int k = 0; k < TILE; ++k)
-                    lower[i * TILE + j] -= (diagonal - s * TILE * TILE)[PLACE(i, k)] * (diagonal - s * TILE * TILE)[PLACE(j, k)];
+            for (int s = 1; s <= left_of; ++s) {
+                const double* left = diagonal - s * TILE * TILE;
+                for (int k = 0; k < TILE; ++k) lower[i * TILE + j] -= left[PLACE(i, k)] * left[PLACE(j, k)];
+            }
         }
     for (int j = 0; j < TILE; ++j) {
         const double pivot = lower[j * TILE + j];

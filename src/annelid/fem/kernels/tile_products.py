@@ -38,7 +38,7 @@ TILES = """
 """
 """Where the numbers of a tile are, and products of squares.
 
-C += A B of 8 x 4 by 4 x 8 numbers, of which a lane has A[lane / 4][lane % 4], B[lane % 4][lane / 4] and two of C. A lane
+C += A B of 8 x 4 by 4 x 8 numbers, of which a lane has A[lane / 4][lane % 4], B[lane % 4][lane / 4] and two of C. It
 reads columns 2 q and 2 q + 1 of a square of A and of Bᵀ, q = lane % 4, and gives the even ones to one product, the odd
 ones to another: what is added up does not depend on which column is called the first.
 """
@@ -109,9 +109,7 @@ def rest_kernel(tile: int) -> Any:
     ) -> None: ...
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=(BLOCK, _BLOCKS))
-    def take_products(
-        first: int, items: wp.array2d[wp.int32], parts: wp.array2d[wp.int32], tiles: wp.array2d[f64]
-    ):
+    def take_products(first: int, items: wp.array2d[wp.int32], parts: wp.array2d[wp.int32], tiles: wp.array2d[f64]):
         """Items are a tile and a stretch of parts: the two tiles of a product that is taken out of it."""
         item, lane = wp.tid()
         take(first + item, lane, items, parts, tiles)

@@ -1,13 +1,10 @@
 """Elimination of many fronts at once in square tiles.
 
-All tiles lie one below the other in one array of the width of a tile; lists say which of them a stage works on, one
-block each. Blocks of a stage never write what another one reads. Warp's own products of tiles are used rather than
-those of MathDx, whose compilation takes minutes.
+All tiles lie one below the other in one array; lists say which of them a stage works on. Blocks of a stage never write
+what another one reads. `tile_pivots`, `tile_products` and `tile_solution` have the stages; here is how numbers get to
+their tiles, and from those of children to those of parents.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
-
-import functools
-from typing import Any
 
 import warp as wp
 

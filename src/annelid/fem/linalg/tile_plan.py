@@ -201,5 +201,6 @@ class TilePlan:
             count = int(ends[-1])
         return Items(np.concatenate(items), stretches), np.concatenate(parts)
 
+
 def _begins(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])

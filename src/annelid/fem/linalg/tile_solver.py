@@ -41,8 +41,7 @@ class TileSolver(Forgetful):
         plan = self.plan = TilePlan(unknowns.fronts, tile)
         self._find_entries()
         self._lists = {
-            name: self._indices(getattr(plan, name).items)
-            for name in ("columns", "rest", "forward", "backward")
+            name: self._indices(getattr(plan, name).items) for name in ("columns", "rest", "forward", "backward")
         }
         self._column_parts, self._rest_parts = map(self._indices, (plan.column_parts, plan.rest_parts))
         self._forward_parts, self._backward_parts = map(self._indices, (plan.forward_parts, plan.backward_parts))
@@ -194,8 +193,7 @@ class TileSolver(Forgetful):
             np.column_stack([plan.base[child], plan.base[parent], np.arange(len(child)), begins])
         )
         self._joins: list[Stretches] = [
-            _stretches(fronts.depths[child] == depth + 1, ranks[child])
-            for depth in range(len(plan.groups) - 1, -1, -1)
+            _stretches(fronts.depths[child] == depth + 1, ranks[child]) for depth in range(len(plan.groups) - 1, -1, -1)
         ]
 
     def _pass_on(self, rows: np.ndarray, parent_rows: np.ndarray) -> None:
