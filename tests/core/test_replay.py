@@ -63,6 +63,12 @@ def test_a_launch_that_is_kept_prepared_takes_other_arrays_numbers_and_structure
         given.values = other
         launcher.launch(add_given, 4, [given, 1.0, second])
     np.testing.assert_array_equal(second.numpy(), [2246.0, 2046.0, 226.0, 26.0])
+    other, ones = Given(), wp.ones(4, dtype=float, device=device)
+    given.values = other.values = ones
+    launcher.launch(add_given, 4, [given, 1.0, second])
+    given.values = first
+    launcher.launch(add_given, 4, [other, 1.0, second])  # holds what the structure before held once
+    np.testing.assert_array_equal(second.numpy(), [2248.0, 2048.0, 228.0, 28.0])
 
 
 def test_sequences_are_made_once_for_each_array_and_length(device: str) -> None:

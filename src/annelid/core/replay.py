@@ -167,25 +167,25 @@ class _Prepared:
 
     def __init__(self, command: Any, arguments: Sequence[Any]) -> None:
         self.command, self._arguments = command, list(arguments)
-        self._told = {place: _content(each) for place, each in enumerate(arguments) if not isinstance(each, wp.array)}
+        self._changing = [place for place, each in enumerate(arguments) if not isinstance(each, wp.array)]
 
     def launch(self, arguments: Sequence[Any]) -> None:
         """Launch it, with numbers and structures among these arguments."""
-        for place, before in self._told.items():
-            content = _content(arguments[place])
-            if content != before:
-                self._told[place] = content
-                self.command.set_param_at_index(place, arguments[place])
+        for place in self._changing:
+            value = arguments[place]
+            if not _told(value, self._arguments[place]):
+                self._arguments[place] = value
+                self.command.set_param_at_index(place, value)
         self.command.launch()
 
 
-def _content(argument: Any) -> Hashable:
-    """What tells whether a number or a structure is the same as before; a structure may hold other arrays now."""
-    if argument is None or isinstance(argument, int | float):
-        return argument
-    if isinstance(argument, _SCALARS):
-        return (type(argument), argument.value)
-    return bytes(argument if isinstance(argument, ctypes.Array) else argument.__ctype__())
+def _told(value: Any, before: Any) -> bool:
+    """Whether a launch knows a value by what it was told before; it reads a structure where that lies."""
+    if value is before:
+        return not isinstance(value, ctypes.Array)  # a vector is copied
+    if isinstance(value, _SCALARS):
+        return type(value) is type(before) and bool(value.value == before.value)
+    return isinstance(value, int | float) and value == before
 
 
 def _place(argument: Any) -> Hashable:
