@@ -10,6 +10,8 @@ from annelid.core.errors import InvalidValue
 from annelid.core.linalg.banded import NotPositiveDefinite
 from annelid.core.simulation import Simulation
 from annelid.core.state import state_hash
+from annelid.fem.contact.few_points import FewPoints
+from annelid.fem.contact.sliding import sliding
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.shapes import Box, Capsule, Rigid, Sphere, Surface, TetMesh, ground, tet_beam
 
@@ -53,6 +55,24 @@ def test_it_moves_as_with_a_factor_of_every_matrix() -> None:
     np.testing.assert_allclose(kept.positions(), direct.positions(), atol=1e-8)
     assert isinstance(kept.solver.model.linear, KeptFactor)
     assert kept.solver.model.linear.factorings <= 12
+
+
+def test_few_points_resist_as_sliding_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    slid, tangents = 0, FewPoints.tangents
+
+    def compared(few: FewPoints) -> np.ndarray:
+        nonlocal slid
+        found, table = tangents(few), few._table
+        slides = sliding(table.points, table.places, few._begun, few._now)
+        expected = table.points.tangent.numpy()[:, 0, 0].copy()
+        np.add.at(expected, slides.points, -slides.gains[:, :, None] * slides.normals[:, None, :])
+        np.testing.assert_allclose(found, expected[: len(found)], atol=1e-9 * np.abs(expected).max())
+        slid += len(slides)
+        return found
+
+    monkeypatch.setattr(FewPoints, "tangents", compared)
+    across_a_post().step(12)
+    assert slid > 0
 
 
 @pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
