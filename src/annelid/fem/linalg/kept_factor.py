@@ -173,9 +173,10 @@ class KeptFactor:
             self._know(nodes)
             places, count, turns = self._places[nodes], len(nodes), found.turns
             rows = (3 * places[:, None] + np.arange(3)).ravel()
-            half = turns @ self._known[np.ix_(rows, rows)].reshape(count, 3, 3 * count)
-            blocks = half.reshape(3 * count, count, 3).transpose(1, 0, 2) @ turns.transpose(0, 2, 1)
-            found.compliance = np.ascontiguousarray(blocks.transpose(1, 0, 2)).reshape(3 * count, 3 * count)
+            # Compliances are symmetric: half turned and transposed, they are turned from the other side.
+            half = (turns @ self._known[rows][:, rows].reshape(count, 3, 3 * count)).reshape(3 * count, 3 * count)
+            whole = turns @ np.ascontiguousarray(half.T).reshape(count, 3, 3 * count)
+            found.compliance = whole.reshape(3 * count, 3 * count)
         return found.compliance
 
     def had_touching(self, nodes: np.ndarray) -> np.ndarray:
