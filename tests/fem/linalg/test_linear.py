@@ -92,6 +92,20 @@ def test_nodes_that_are_asked_answer_by_the_inverse(name: str, device: str) -> N
     np.testing.assert_allclose(found.numpy().ravel(), inverse @ right.ravel(), atol=close * 10)
 
 
+@pytest.mark.parametrize("name", ["fronts", "tiles"])
+def test_vectors_that_are_not_numbers_leave_no_trace(name: str, device: str) -> None:
+    if name == "fronts" and device != "cpu":
+        pytest.skip("LAPACK works on the CPU")
+    model = fem.Model(hanging(), device=device, threads=1)
+    model.assembly.evaluate(model.rest)
+    solver = SOLVERS[name](model)
+    solver.factor(model.assembly.values)
+    right, lost = (model.vectors(np.full((model.node_count, 3), value)) for value in (1.0, np.nan))
+    before = solver.solve(right).numpy()
+    assert not np.isfinite(solver.solve(lost).numpy()).all()
+    np.testing.assert_array_equal(solver.solve(right).numpy(), before)
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_indefinite_matrices_are_noticed(name: str, device: str) -> None:
     if name == "fronts" and device != "cpu":

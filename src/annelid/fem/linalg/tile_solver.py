@@ -54,7 +54,7 @@ class TileSolver(Forgetful):
         self._tiles = self._zeros((plan.tile_count * tile, tile))
         self._numbers = self._tiles.flatten()
         self._bad = wp.zeros(1, dtype=wp.int32, device=self.device)
-        self._rows: dict[int, wp.array[Any]] = {}
+        self._rows: dict[int, tuple[wp.array[Any], wp.array[Any], wp.array[Any]]] = {}
         self._graphs = Graphs(self.device)
 
     def twin(self) -> TileSolver:
@@ -91,11 +91,13 @@ class TileSolver(Forgetful):
         groups = -(-vectors.shape[1] // many)
         key = groups * many
         if key not in self._rows:
-            self._rows[key] = self._zeros((2 * self.plan.row_count * self.tile, key))
-        rows = self._rows[key]
-        self.unknowns.packed(vectors, rows.transpose(), self._own_rows)
+            rows = self._zeros((2 * self.plan.row_count * self.tile, key))
+            self._rows[key] = rows, rows[: len(rows) // 2], rows.transpose()
+        rows, begin, columns = self._rows[key]
+        begin.zero_()  # or rows that only fill up tiles would keep what was not a number once
+        self.unknowns.packed(vectors, columns, self._own_rows)
         self._repeat(f"solve-{key}", lambda: self._solve_stages(groups, many, rows))
-        self.unknowns.unpacked(rows.transpose(), columns_of(result), self._own_rows)
+        self.unknowns.unpacked(columns, columns_of(result), self._own_rows)
         return result
 
     # --- stages ---
