@@ -33,7 +33,7 @@ class TileSolver(Forgetful):
 
     Args:
         unknowns: The unknowns.
-        tile: Edge of a tile: larger ones take fewer stages, each of which takes longer.
+        tile: Edge of a tile, a multiple of 8 and at most 32, of which a warp factors one.
     """
 
     def __init__(self, unknowns: Unknowns, *, tile: int = 32) -> None:
