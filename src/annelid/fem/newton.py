@@ -31,8 +31,9 @@ _ROUNDING = 2e-13  # of the energies that are added and taken away
 _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
-_FALLEN = 2e-3  # of the force at first: what may be left where nothing moves any more
 FIRST_SHIFT, LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+FALLEN = 2e-3
+"""Of the force at first: what may be left where nothing moves any more."""
 
 
 class NoEquilibrium(AnnelidError, ArithmeticError):
@@ -123,8 +124,7 @@ class Newton:
         self.linear: Linear = model.linear
         self._noise = (model.rounding if model.solid.hyperelastic else 0.0) if noise is None else noise
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
-        self._start, self._begin, self._placed, self._straight_step = (model.vectors() for _ in range(4))
-        self._gone_straight = False  # whether `_straight` has begun where `_descend` does
+        self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
         self._made_stably = self._taken_whole = False  # the last step: without a shift, and all of it
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
@@ -198,7 +198,6 @@ class Newton:
         self._ramp(fraction)
         self._arrive(positions, fraction, holds or Holds(fraction, self.model.anchors, self.model.offsets))
         tried = self._straight(positions, fraction) if self._whole_steps else None
-        self._gone_straight = tried is not None and self.settings.still > 0.0
         if tried is not None and tried.done:
             return tried
         found = self._descend(positions, fraction, self.settings.iterations)
@@ -224,7 +223,6 @@ class Newton:
         wp.copy(self._placed, positions)
         _, left = self._look(positions, fraction)
         first, enough, count, still = left, self._good_enough(fraction, left), 0, False
-        self._made_stably = False
         try:
             while (
                 not still and left > enough and np.isfinite(left) and count < min(_STRAIGHT, self.settings.iterations)
@@ -232,15 +230,12 @@ class Newton:
                 count += 1
                 self.linear.factor(model.assembly.values)
                 self.linear.solve(self._residual, self._step)
-                if count == 1:
-                    wp.copy(self._straight_step, self._step)
-                    self._made_stably = True
                 tetrahedra.foresee(self._step)
                 self._add(positions, self._step, 1.0, positions)
                 _, left = self._look(positions, fraction)
                 if self._lost():
                     break
-                still = left < _FALLEN * first and self._stands_still()
+                still = left < FALLEN * first and self._stands_still()
         except NotPositiveDefinite:
             pass
         finally:
@@ -257,13 +252,13 @@ class Newton:
         enough, count = self._good_enough(fraction, left), 0
         while not still and left > enough and np.isfinite(left) and count < iterations and since < self.patience:
             count += 1
-            slope = self._first_direction() if self._gone_straight and count == 1 else self._direction()
+            slope = self._direction()
             found = self._search(positions, fraction, energy, slope, left)
             if found is None or self._lost():
                 break
             energy, left = found
             least, since = (left, 0) if left < least else (least, since + 1)
-            still = left < _FALLEN * first and self._made_stably and self._taken_whole and self._stands_still()
+            still = left < FALLEN * first and self._made_stably and self._taken_whole and self._stands_still()
         return Attempt(left <= enough or still, count, left)
 
     def _stands_still(self) -> bool:
@@ -326,14 +321,6 @@ class Newton:
         self._add(positions, self._begin, -1.0, self._jump)
         self._launch_largest(self._jump, 4)
         wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
-
-    def _first_direction(self) -> float:
-        """The same where `_straight` has looked already: its own one, or none without a shift."""
-        if not self._made_stably:
-            return self._direction_with(FIRST_SHIFT)
-        wp.copy(self._step, self._straight_step)
-        slope = self._slope()
-        return slope if slope > 0.0 else self._direction_with(FIRST_SHIFT)
 
     def _direction(self) -> float:
         """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""

@@ -171,18 +171,24 @@ def test_a_stiffness_of_now_is_solved_with_by_an_old_factor(monkeypatch: pytest.
     exact = model.linear.solve(forces).numpy()
     power, error = np.sum(exact * forces.numpy()), np.sum((exact - found) * forces.numpy())
     assert 0.0 < abs(error) < 0.01 * power
-    monkeypatch.setattr("annelid.fem.robots.led._OLD", 1)
-    renewals: list[float] = []
-    monkeypatch.setattr(condenser, "_restart", renewals.append)
+    monkeypatch.setattr("annelid.fem.robots.led.LaggedLeader.old", 1)
+    lagged = condenser._lagged
+    assert lagged is not None
+    made = lagged.factorings
     led.solve(forces)
     condenser.assemble()  # a step does not depend on how the one before solved
     model.assembly.evaluate(robot.positions)
     led.factor(values)
-    assert renewals == []
+    assert lagged.factorings == made
     led.solve(forces)
     led.factor(values)
-    assert renewals == [0.0]
+    assert lagged.factorings == made + 1
+    assert lagged.base is not None
+    np.testing.assert_array_equal(lagged.base.positions, robot.positions.numpy())
     negative = wp.array(-values.numpy(), dtype=wp.mat33d, device=model.device)
+    assert not lagged.renew(negative, lagged.base)  # and the one at hand serves on
+    lagged.solve(forces, found := wp.zeros_like(forces))
+    np.testing.assert_allclose(found.numpy(), exact, atol=1e-2 * np.abs(exact).max())
     led.factor(negative)
     with pytest.raises(NotPositiveDefinite):
         led.solve(forces)

@@ -36,7 +36,7 @@ from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.sensitivities import Base, LaggedSolver
 
 _PARTS, _PARTS_ON_CUDA = 16, 128  # of the nodes, whose products are added up one after the other
-_FIRST_SHIFT, _LAST_SHIFT = 1e-7, 1e4  # of the mean stiffness on the diagonal
+_FIRST_SHIFT, _LAST_SHIFT, _LARGER = 1e-6, 1e4, 8.0  # of the mean stiffness on the diagonal, and of a shift before
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +175,12 @@ class Condenser:
 
     # --- the steps of a condensation ---
 
-    def assemble(self) -> None:
+    def assemble(self, *, shifted: bool = True) -> None:
         """Forces, stiffness, strokes and directions where the robot stands; the stiffness is factored.
 
-        A stiffness that is not positive definite is shifted until it is: steps are shorter then, not wrong.
+        Args:
+            shifted: Whether a stiffness that is not positive definite is shifted until it is: steps are shorter then,
+                not wrong. Else `NotPositiveDefinite` is raised.
         """
         robot, model = self.robot, self.robot.model
         if self._led is not None:
@@ -194,7 +196,13 @@ class Condenser:
             if not needed:
                 self._lagged.advance()
                 return
-        self._shifted(self._factor)
+        self._make(self._factor, shifted)
+
+    def _make(self, factor: Callable[[float], None], shifted: bool) -> None:
+        if shifted:
+            self._shifted(factor)
+        else:
+            factor(0.0)
 
     def _shifted(self, factor: Callable[[float], None]) -> None:
         """Factor a matrix, shifted as far as need be."""
@@ -204,17 +212,20 @@ class Condenser:
                 factor(shift * self.robot.model.stiffness_scale)
                 return
             except NotPositiveDefinite:
-                shift = max(4.0 * shift, _FIRST_SHIFT)
+                shift = max(_LARGER * shift, _FIRST_SHIFT)
                 if shift > _LAST_SHIFT:
                     raise
 
-    def look_again(self) -> None:
+    def look_again(self, *, shifted: bool = True) -> None:
         """Find how the robot responds where it stands now, within a step that has moved it from where it was assembled.
 
         An old stiffness that no longer leads there is made anew.
+
+        Args:
+            shifted: Whether it is shifted as far as need be, see `assemble`.
         """
         if self._lagged is None:
-            self.assemble()
+            self.assemble(shifted=shifted)
             return
         robot, model = self.robot, self.robot.model
         robot.weigh()
@@ -223,7 +234,7 @@ class Condenser:
         self.strokes = robot.aim()
         self._lay_directions(self._lagged)
         if not self._lagged.refine(model.assembly.values, self._right, self._solved):
-            self._shifted(self._restart)
+            self._make(self._restart, shifted)
             self._respond(self._lagged)
         self._refined = True
 
@@ -305,7 +316,7 @@ class Condenser:
         """What solves with the stiffness of now, led by the factor at hand where a new one takes much longer."""
         model, linear = self.robot.model, self._linear
         if self._lagged is not None:
-            self._led = LedSolver(model, LaggedLeader(self._lagged, lambda: self._shifted(self._restart)))
+            self._led = LedSolver(model, LaggedLeader(self._lagged, self._base))
         elif self._accelerator is not None and isinstance(linear, FrontSolver | TileSolver):
             self._led = LedSolver(model, FreshLeader(linear, linear.twin(), model.node_count))
         return self._led or self._linear

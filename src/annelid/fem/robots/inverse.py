@@ -23,8 +23,9 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
-from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.newton import NoEquilibrium, Settings
 from annelid.fem.robots.active import active_limits, in_words
+from annelid.fem.robots.balancer import Balancer
 from annelid.fem.robots.choice import Choice, Chooser, Situation
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.elsewhere import go_elsewhere
@@ -49,6 +50,7 @@ _CLOSE_IF_BRIEF = 1.5e-4  # the same after a brief step, since the next one bala
 _CORRECTIONS = 12  # at most, of a large robot
 _ASTRAY, _ASTRAY_IF_FAR = 2.0, 0.75  # of a move: a correction as large as that leads nowhere
 _LEADS_ON, _GROWN = 0.5, 2.0  # of the correction before the last, and of the last: a larger one leads nowhere soon
+_NEARLY = 3.0  # of `settled`: after a correction so small another one takes less than Newton's method
 _FAR = 1e-2  # of the size: a move so long that it is made in parts where corrections lead nowhere
 _STILL_ENOUGH = 0.3  # of `settled`: a step of Newton's method that is the last one
 _MARGIN = 2.0  # of a correction: most that those after it move an effector
@@ -168,7 +170,7 @@ class Inverse:
         self.forward = Forward(robot, condenser=self.condenser, touching=touching)
         iterations, still = 25 if self.condenser.lagged else 15, _STILL_ENOUGH * self.settings.settled
         balance = Settings(tolerance=1e-5, iterations=iterations, still=still)
-        self._balancer = Newton(robot.model, balance)
+        self._balancer = Balancer(robot.model, balance)
         self._balancer.linear = self.condenser.led()
         standing = _UNHURRIED * self.settings.energy if touching is None else _STANDING
         self.chooser = Chooser(robot, self.settings.energy, standing=standing)
@@ -176,6 +178,7 @@ class Inverse:
         self._pushing = None if touching is None else Pushing(touching, self.condenser, self.chooser, reach=reach)
         self._slack = self._tolerated()
         self._begun: tuple[np.ndarray, np.ndarray] | None = None
+        self._snapped = False  # whether Newton's method has moved the robot in the pass at hand
         self.number = 0
         if settle:
             self.forward.settle()
@@ -345,6 +348,17 @@ class Inverse:
             best.posture.restore(self.robot)
         return replace(best, passes=number + 1)
 
+    def _look_again(self) -> None:
+        """See how the robot responds where it stands now. Where it would snap from there, it does so first."""
+        if not self._patient:
+            self.condenser.look_again()
+            return
+        try:
+            self.condenser.look_again(shifted=False)
+        except NotPositiveDefinite:
+            self._newton()
+            self.condenser.begin_again()
+
     def _push(self, pushing: Pushing, goals: np.ndarray) -> Found:
         """The same for a robot that touches with friction."""
         self.robot.time = self.number * self.settings.dt
@@ -371,10 +385,12 @@ class Inverse:
             again: Whether it has moved in this step already.
         """
         self.forward.forget()
-        share, look, plan = aim.share, self.condenser.look_again if again else self.condenser.assemble, None
-        thoroughly = False
+        share, look, plan = aim.share, self._look_again if again else self.condenser.assemble, None
+        thoroughly = self._snapped = False
         while share >= _SMALLEST_SHARE:
-            plan = plan or self._planned(look, aim.goals)
+            if plan is None:
+                plan = self._planned(look, aim.goals)
+                before = Posture.of(self.robot) if self._snapped else before
             enough = max(aim.enough, plan.foreseen + self._slack)
             moved, balanced = self._move(plan, share, replace(aim, enough=enough, thoroughly=thoroughly))
             if balanced and not self.forward.penetrating(plan.pairs):
@@ -385,7 +401,7 @@ class Inverse:
                 plan, share = None, share * (1.0 if balanced else 0.5)
             elif self._doubtful and not self.condenser.of_now:
                 # old responses ask for too much; those of now may ask for what can be done
-                plan, look = None, self.condenser.look_again
+                plan, look = None, self._look_again
             elif share == 1.0 and not again and moved > _FAR * self.robot.size:  # too far to be foreseen
                 share = 0.25
             elif not thoroughly:  # parts of it may snap
@@ -462,6 +478,7 @@ class Inverse:
         A pass that has missed clearly is not the last one, and the next one corrects as well. Corrections
         larger than `most` [m] lead nowhere.
         """
+        last = np.inf
         for count in range(1, _CORRECTIONS + 1):
             left = self.condenser.correct()
             if not left < most:
@@ -469,9 +486,10 @@ class Inverse:
             self.condenser.accept_correction()
             if count >= least and left < close * self.robot.size:
                 return True
-            if count > least and not aim.last and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
+            ends = count > least and left < last and not aim.last
+            if ends and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
                 return True
-            most = min(most, 4.0 * left)
+            most, last = min(most, 4.0 * left), left
         return False
 
     def _balance_freshly(self, aim: _Aim, moved: float) -> bool:
@@ -489,14 +507,16 @@ class Inverse:
             self.condenser.accept_correction()
             if left < self.settings.settled * size:
                 return True
-            if count > 1 and not aim.last and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
+            ends = count > 1 and left < before[-1] and not aim.last
+            if ends and missed(self.robot, aim.goals) > aim.enough + _MARGIN * left:
                 return True
-            if not left < _LEADS_ON * before[-2]:
+            if not left < max(_LEADS_ON * before[-2], _NEARLY * self.settings.settled * size):
                 return self._newton()
             before.append(left)
         return self._newton()
 
     def _newton(self) -> bool:
+        self._snapped = True
         self.robot.weigh()
         return self._balancer.settle(self.robot.positions).done
 

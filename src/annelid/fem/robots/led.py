@@ -17,12 +17,13 @@ from annelid.fem.kernels.iteration import shifted
 from annelid.fem.linalg.gradients import ConjugateGradients
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite, columns_of
 from annelid.fem.model import Model
-from annelid.fem.robots.sensitivities import LaggedSolver
+from annelid.fem.robots.sensitivities import Base, LaggedSolver
 
 _ROUGH = 0.2  # of the forces: what may be left of them
 _ITERATIONS = 20  # at most
 _OLD = 12  # iterations that tell that another factor would be worth its time, which some 20 of them take on a CPU
 _OLD_IF_CHEAP, _OLD_IF_DEAR = 3, 5  # the same on a GPU, where so many take as long as a factor
+_REFUSED = 3  # matrices after one that has no factor: those that follow it are likely to have none either
 CHEAP = 5000
 """Nodes up to which a factor takes about as long as three solutions on a GPU."""
 
@@ -40,8 +41,8 @@ class Leader(Protocol):
         """Displacements under nodal forces, vec3d of shape [n, k], as far as the factor knows."""
         ...
 
-    def renew(self, values: wp.array[Any]) -> None:
-        """Make a factor of the matrix at hand, if that can be done."""
+    def renew(self, values: wp.array[Any]) -> bool:
+        """Be led by a factor of the matrix at hand; False, and as before, where it is not positive definite."""
         ...
 
     def forget(self) -> None:
@@ -54,17 +55,17 @@ class LaggedLeader:
 
     Args:
         lagged: The factor.
-        restart: Makes a factor of the matrix at hand.
+        base: Where the robot stands.
     """
 
     old = _OLD
 
-    def __init__(self, lagged: LaggedSolver, restart: Callable[[], None]) -> None:
-        self.solve, self._restart = lagged.solve, restart
+    def __init__(self, lagged: LaggedSolver, base: Callable[[], Base]) -> None:
+        self.solve, self._lagged, self._base = lagged.solve, lagged, base
 
-    def renew(self, values: wp.array[Any]) -> None:
-        """Make a factor of the matrix at hand, shifted if need be."""
-        self._restart()
+    def renew(self, values: wp.array[Any]) -> bool:
+        """Factor the matrix at hand; where it is not positive definite the factor before leads on."""
+        return self._lagged.renew(values, self._base())
 
     def forget(self) -> None:
         """Nothing is to be forgotten: what was made serves on."""
@@ -87,14 +88,15 @@ class FreshLeader:
         """Displacements under nodal forces, vec3d of shape [n, k], as far as the latest factor knows."""
         self._used.solve(right, out)
 
-    def renew(self, values: wp.array[Any]) -> None:
+    def renew(self, values: wp.array[Any]) -> bool:
         """Factor the matrix at hand; where it is not positive definite the first factor leads on."""
         self._used = self._first
         try:
             self._reserve.factor(values)
         except NotPositiveDefinite:
-            return
+            return False
         self._used = self._reserve
+        return True
 
     def forget(self) -> None:
         """Be led by the first factor again."""
@@ -114,18 +116,20 @@ class LedSolver:
         self._values, self._shift, self._old = model.assembly.values, 0.0, False
         self._gradients = ConjugateGradients(model.held, self._multiply, leader.solve)
         self._found = wp.zeros((model.node_count, 1), dtype=wp.vec3d, device=model.device)
+        self._refused = 0  # matrices that are not factored, after one that could not be
         self._halfway = False  # whether a matrix has shown to be not positive definite
 
     def forget(self) -> None:
         """Try the factor with which a step begins, however little that before was of use."""
-        self._old = self._halfway = False
+        self._old, self._halfway, self._refused = False, False, 0
         self._leader.forget()
 
     def rehearse(self, right: wp.array[Any]) -> None:
         """Do what solutions take, so that kernels are loaded and graphs captured, with any nodal vector."""
         values = self._model.assembly.values
         for _ in range(2):  # the second time out of graphs
-            self._leader.renew(values)
+            if self._model.device.is_cuda:
+                self._leader.renew(values)
             self._gradients.descend(columns_of(right), self._found, 0.0, 2)
         self.forget()
 
@@ -133,9 +137,10 @@ class LedSolver:
         """Take a matrix."""
         self._values, self._shift = values, shift
         self._halfway = self._halfway and shift > 0.0
-        if self._old:
+        self._refused = max(self._refused - 1, 0)
+        if self._old and not self._refused:
             self._old = False
-            self._leader.renew(values)
+            self._refused = 0 if self._leader.renew(values) else _REFUSED
 
     def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
         """A rough solution for a nodal vector, vec3d of shape [n].

@@ -77,6 +77,7 @@ class LaggedSolver:
         self.model, self.directions = model, directions
         self.every, self.sooner = every, every if sooner is None else sooner
         self._used, self._spare = (FrontSolver(model.unknowns, single=True) for _ in range(2))
+        self._reserve: FrontSolver | None = None  # for factors that may fail, made where the first one is needed
         self._stored = wp.zeros_like(model.assembly.values)
         self._right, self._solved, self._fresh = (wp.zeros_like(directions) for _ in range(3))
         self._room, self._spare_room = ((wp.zeros_like(directions), wp.zeros_like(directions)) for _ in range(2))
@@ -120,6 +121,20 @@ class LaggedSolver:
             self.factorings += 1
         self._respond(self._used, self._room, values, self.directions, self._solved)
         self.age, self.base, self.shift, self.responses_age = 0, base, shift, 0
+
+    def renew(self, values: wp.array[Any], base: Base) -> bool:
+        """Put a factor of a matrix to use, and keep the responses at hand; False, and as before, if it has none."""
+        if self._reserve is None:
+            self._reserve = FrontSolver(self.model.unknowns, single=True)
+        try:
+            self._reserve.factor(values)
+        except NotPositiveDefinite:
+            return False
+        self.factorings += 1
+        self._used, self._reserve, self._taken = self._reserve, self._used, None
+        self.outdate()
+        self.age, self.base = self.every - 1, base  # the solid changes fast: the next step asks for another one
+        return True
 
     def outdate(self) -> None:
         """Let the next matrix be factored at once."""
