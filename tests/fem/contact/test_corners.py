@@ -137,11 +137,18 @@ def test_rims_of_cylinders_are_sharp_and_balls_are_not() -> None:
     assert (contacts.corners.owners == 1).sum() >= 8
 
 
-def test_edges_push_edges_and_none_passes_another() -> None:
+@pytest.mark.parametrize("of", ["box", "mesh"])
+def test_edges_push_edges_and_none_passes_another(of: str) -> None:
     solid, device = block(), wp.get_device("cpu")  # its upper edge along y is at x = 0, z = 0.04
     over = 0.04 + 0.015 * np.sqrt(2.0) + 0.004
-    box = Rigid(Box((0.05, 0.03, 0.03)), position=(-0.02, 0.01, over), rotation=turned_about("x", 0.25 * np.pi))
-    contacts = Contacts(solid, [box], fem.Contact(reach=0.006), device)
+    shape = Box((0.05, 0.03, 0.03))
+    rigid = Rigid(
+        shape if of == "box" else shape.surface(),
+        position=(-0.02, 0.01, over),
+        rotation=turned_about("x", 0.25 * np.pi),
+    )
+    contacts = Contacts(solid, [rigid], fem.Contact(reach=0.006), device)
+    assert len(contacts.edges) == 12
     places = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
     contacts.begin(places, contacts.first_state(), 0.01, 0.01)
     contacts.follow(places)
