@@ -17,7 +17,7 @@ from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.surface import edges_of
 from annelid.fem.elements import ElementSet
-from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, touch_edges
+from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, place_edges, touch_edges
 from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
 
 _RIM = 32  # edges of the polygon that stands for the rim of a cylinder
@@ -54,12 +54,17 @@ class ObstacleEdges(ElementSet):
         super().__init__(edges_of(faces) if any(map(len, found)) else np.zeros((0, 2)), device)
         self.owners = np.repeat(np.arange(len(rigids)), [len(each) for each in found])
         self._forms, self._reach, self._skin = structure, wp.float64(reach), wp.float64(skin)
+        self._around = wp.float64(reach + skin)
         self._edges: Any = Edges()
         self._edges.owners = wp.array(self.owners, dtype=wp.int32, device=device)
         ends = np.ascontiguousarray(np.concatenate([np.zeros((0, 2, 3)), *found]))
         made: Any = wp.array(ends, dtype=wp.vec3d, device=device)
         numbers: Any = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._edges.ends, self._edges.nodes = made, numbers
+        sizes = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        self._edges.sizes = wp.array(sizes, dtype=wp.float64, device=device)
+        placed: Any = wp.zeros(ends.shape[:2], dtype=wp.vec3d, device=device)
+        self._placed = placed
         self._parts = wp.zeros(len(self.owners), dtype=wp.float64, device=device)
         self.shares = wp.zeros((self.element_count, len(self.owners)), dtype=wp.float64, device=device)
         self._hits: Any = EdgeHits()
@@ -80,12 +85,17 @@ class ObstacleEdges(ElementSet):
 
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the shares of nearly parallel edges from where nodes are."""
-        size = self.element_count, len(self)
-        self._launcher.launch(follow_edges, size, [self._edges, self._now, positions, self.shares])
+        self._place()
+        inputs = [self._around, self._edges, self._placed, positions, self.shares]
+        self._launcher.launch(follow_edges, self.element_count, inputs)
+
+    def _place(self) -> None:
+        self._launcher.launch(place_edges, (len(self), 2), [self._edges, self._now, self._placed])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the pushes."""
-        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._now, self.shares]
+        self._place()
+        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._placed, self.shares]
         outputs = [self.energy, self.forces, self.tangent, self._hits]
         self._launcher.launch(touch_edges, self.element_count, [*fixed, positions, *outputs])
 
