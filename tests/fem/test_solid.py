@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from annelid import fem
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
+from annelid.fem.solid import HugeSolid
 from annelid.materials import NeoHooke
 from annelid.shapes import Box, TetMesh, tet_beam
 
@@ -30,6 +31,11 @@ def test_masses_sum_to_density_times_volume(
     mass = 1000.0 * length * width * height
     assert solid.mass == pytest.approx(mass)
     assert solid.weights().sum() == pytest.approx(mass)
+
+
+def test_a_mesh_in_millimetres_is_warned_of_with_its_size() -> None:
+    with pytest.warns(HugeSolid, match=r"80 m wide: is its mesh in millimetres\? Give metres"):
+        fem.Solid(tet_beam(80.0, 20.0, 20.0, cells=(2, 1, 1)), rubber())
 
 
 def test_weight_has_the_right_moment() -> None:

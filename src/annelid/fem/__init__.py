@@ -194,7 +194,7 @@ def _among(
         raise InvalidValue("an equilibrium has fixed obstacles only: use motion='fixed', or fem.simulation.")
     if start is None:
         positions.assign(model.solid.nodes + contacts.shift)
-    contacts.begin(positions, contacts.first_state(), 1.0, 0.0)
+    contacts.stand_still(positions)
     return TouchingNewton(model, contacts, settings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Real
@@ -33,8 +34,13 @@ from annelid.shapes.surface import Surface
 MaterialLike = str | Material
 Volume = Literal["auto", "mean", "plain"]
 
+_SUSPICIOUS = 10.0  # a solid that is wider than this [m] is probably in millimetres
 _NEARLY_INCOMPRESSIBLE = 0.4
 """Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
+
+
+class HugeSolid(UserWarning):
+    """A solid is so large that its mesh is probably in millimetres."""
 
 
 class Solid(Described):
@@ -83,6 +89,7 @@ class Solid(Described):
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
+        _warn_of_size(float(np.ptp(self.nodes, axis=0).max()))
         one = np.zeros(len(self.elements), np.int32)
         self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
         self.materials, self.element_materials = _materials(material, self.regions)
@@ -291,6 +298,15 @@ class Solid(Described):
             low, high = self.nodes.min(axis=0), self.nodes.max(axis=0)
             raise InvalidValue(f"there is no node to {purpose}; the solid lies between {low} and {high} m.")
         return chosen
+
+
+def _warn_of_size(widest: float) -> None:
+    if widest > _SUSPICIOUS:
+        warnings.warn(
+            f"the solid is {widest:.4g} m wide: is its mesh in millimetres? Give metres, a thousandth of such nodes.",
+            HugeSolid,
+            stacklevel=3,
+        )
 
 
 def _require_sound(nodes: np.ndarray, elements: np.ndarray) -> None:

@@ -58,6 +58,18 @@ def test_a_body_that_falls_on_a_block_moves_as_one_by_one(shape: Shape) -> None:
     np.testing.assert_allclose(pair[1].positions(), pair[0].positions(), atol=1e-3 * moved)
 
 
+def test_iterations_that_nobody_asks_for_are_enough_for_a_ten_thousandth() -> None:
+    solid = rubber_block().fix(lambda p: p[:, 2] < 1e-9)
+    body = Rigid(Sphere(0.03), motion="free", position=(0.05, 0.045, 0.085), velocity=(0.1, 0.0, -0.5))
+    places = []
+    for how in (False, True):
+        simulation = touching(solid, body, together=how, dt=5e-3, worlds=1)
+        simulation.step(16)
+        places.append(np.concatenate([simulation.positions(), simulation.state.touch.places.numpy()]))
+    moved = np.abs(places[0][-1] - [0.05, 0.045, 0.085]).max()
+    assert np.abs(places[1] - places[0]).max() < 1e-4 * moved
+
+
 @pytest.mark.parametrize("shape", [Sphere(0.04), Box((0.06, 0.06, 0.06))], ids=["ball", "box"])
 def test_a_collision_keeps_the_momentum(shape: Shape) -> None:
     body = Rigid(

@@ -52,8 +52,40 @@ def test_forces_of_corners_are_slopes_of_their_energy() -> None:
         # The tangent leaves out how the normal turns, by force over distance.
         np.testing.assert_allclose(matrix[node, axis], slope, atol=1e-3 * np.abs(matrix).max())
     at(moved)
-    points = contacts.corners.point_forces.numpy() + contacts.corners.point_rubs.numpy()
-    np.testing.assert_allclose(forces.sum(axis=0), -points.sum(axis=0), atol=1e-9)
+    points = np.sum([load.force for load in contacts.corners.loads_in(contacts.now)], axis=0)
+    np.testing.assert_allclose(forces.sum(axis=0), -points, atol=1e-9)
+
+
+def test_a_corner_in_a_dent_touches_both_sides_and_no_push_jumps_between_them() -> None:
+    solid = block(cells=(1, 1, 1))
+    (high,) = {z for z in solid.nodes[:, 2] if z > 0.02}
+    over = np.array([0.5 * solid.nodes[:, 0].max(), 0.5 * solid.nodes[:, 1].max()])  # on the diagonal of the upper face
+    tip = Rigid(TIP, position=(*over, high + 0.01 * np.sqrt(3.0) + 0.008), rotation=UPRIGHT)
+    contacts = Contacts(solid.fix([0]), [tip], fem.Contact(reach=0.02), wp.get_device("cpu"))
+    start, there = contacts.first_state(), wp.array(solid.nodes, dtype=wp.vec3d, device="cpu")
+    contacts.begin(there, start, 0.01, 0.01)
+    contacts.follow(there)
+    (lowest,) = np.flatnonzero(contacts.corners.strengths.numpy() == contacts.corners.strengths.numpy().max())
+
+    def push(positions: np.ndarray) -> np.ndarray:
+        contacts.corners.follow(wp.array(positions, dtype=wp.vec3d, device="cpu"))
+        return np.array(contacts.corners.strengths.numpy()[lowest] * contacts.corners._normals.numpy()[lowest])
+
+    stiffness = contacts.corners.forms.stiffnesses.numpy()[0]
+    for aside in (-0.004, 0.0, 0.004):  # as hard over the edge of two flat triangles as over one of them
+        np.testing.assert_allclose(
+            push(solid.nodes + np.array([aside, 0.0, 0.0])), [0, 0, 0.012 * stiffness], rtol=1e-9, atol=1e-9
+        )
+    upper = contacts.corners.faces[(solid.nodes[contacts.corners.faces, 2] == high).all(axis=1)]
+    ends = np.intersect1d(*upper)
+    dented = solid.nodes.copy()
+    dented[np.setdiff1d(upper, ends), 2] += 0.01
+    across = solid.nodes[np.setdiff1d(upper, ends)[0]] - solid.nodes[np.setdiff1d(upper, ends)[1]]
+    across /= np.linalg.norm(across)
+    two_sides = [push(dented + step * across) for step in (-1e-9, 1e-9)]
+    assert two_sides[0][2] > 0.9 * 0.012 * stiffness
+    assert two_sides[0] @ across == pytest.approx(0.0, abs=1e-6 * two_sides[0][2])
+    np.testing.assert_allclose(*two_sides, atol=1e-6 * two_sides[0][2])
 
 
 def deepest(simulation: Simulation[fem.Solver], tips: np.ndarray) -> float:
@@ -105,11 +137,18 @@ def test_rims_of_cylinders_are_sharp_and_balls_are_not() -> None:
     assert (contacts.corners.owners == 1).sum() >= 8
 
 
-def test_edges_push_edges_and_none_passes_another() -> None:
+@pytest.mark.parametrize("of", ["box", "mesh"])
+def test_edges_push_edges_and_none_passes_another(of: str) -> None:
     solid, device = block(), wp.get_device("cpu")  # its upper edge along y is at x = 0, z = 0.04
     over = 0.04 + 0.015 * np.sqrt(2.0) + 0.004
-    box = Rigid(Box((0.05, 0.03, 0.03)), position=(-0.02, 0.01, over), rotation=turned_about("x", 0.25 * np.pi))
-    contacts = Contacts(solid, [box], fem.Contact(reach=0.006), device)
+    shape = Box((0.05, 0.03, 0.03))
+    rigid = Rigid(
+        shape if of == "box" else shape.surface(),
+        position=(-0.02, 0.01, over),
+        rotation=turned_about("x", 0.25 * np.pi),
+    )
+    contacts = Contacts(solid, [rigid], fem.Contact(reach=0.006), device)
+    assert len(contacts.edges) == 12
     places = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
     contacts.begin(places, contacts.first_state(), 0.01, 0.01)
     contacts.follow(places)

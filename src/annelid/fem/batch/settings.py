@@ -14,7 +14,9 @@ Product = Literal["auto", "torch", "tiles"]
 
 @dataclass(frozen=True, kw_only=True)
 class Together(Named):
-    """How worlds are stepped together. The numbers of iterations are fixed; worlds that have arrived rest.
+    """How worlds are stepped together. Numbers of iterations are fixed on CUDA, where worlds that have arrived rest.
+
+    `together=True` takes more of them where obstacles are about, and more again where some of these are free.
 
     Attributes:
         newtons: Iterations of Newton's method in a step.

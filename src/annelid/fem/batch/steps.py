@@ -151,8 +151,13 @@ class Steps:
         """Launch one step."""
         self._begin(state)
         for newton in range(self.settings.newtons):
-            self._newton(newton, state)
+            if newton == 0 or self._goes_on(self._active):
+                self._newton(newton, state)
         self._end(state)
+
+    def _goes_on(self, worlds: wp.array[Any]) -> bool:
+        """Whether any of the worlds has something left to do; on CUDA nobody waits to know."""
+        return not self.device.is_cpu or bool(worlds.numpy().any())
 
     def _begin(self, state: State) -> None:
         model, vectors = self.model, self._vectors
@@ -202,7 +207,8 @@ class Steps:
         if self._woodbury is not None:
             self._woodbury.begin(self._running, self._contact.touches, self._turns)
         for iteration in range(self.settings.gradients):
-            self._gradients(newton, iteration, acting, state)
+            if self._goes_on(self._running):
+                self._gradients(newton, iteration, acting, state)
         part = self._scalars.part
         if self._contact.there:
             self._contact.limit(state, self._active, vectors["moves"], vectors["steps"], part)

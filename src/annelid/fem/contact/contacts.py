@@ -257,7 +257,7 @@ class Contacts:
         self, positions: wp.array[Any], state: Touching, dt: float, time: float, gravity: np.ndarray | None = None
     ) -> None:
         """Start a step of a time dt that ends at a time [s], in which gravity [m/s²] pulls at free bodies."""
-        self._dt = dt
+        self._dt: float | None = dt
         self._found = self._readings.read(state.places, state.turns, state.velocities, state.spins)
         self.begun.set(*self._found[:2])
         motion = self._found[2].copy(), self._found[3].copy()
@@ -368,12 +368,25 @@ class Contacts:
         found += [] if self.pairs is None else self.pairs.limits
         return [*found, self.bodies.points.strengths] if self.bodies else found
 
-    def smaller_dt(self) -> str:
-        """A time step in which nothing is driven by more than the reach of contact, in words."""
+    def stand_still(self, positions: wp.array[Any]) -> None:
+        """Start to look for an equilibrium among obstacles that do not move."""
+        self.begin(positions, self.first_state(), 1.0, 0.0)
+        self._dt = None
+
+    def in_the_way(self) -> str:
+        """What may keep what is held or driven from where it belongs, and what helps, in words.
+
+        In a time step that is suggested nothing is driven by more than the reach of contact.
+        """
         assert self.settings.reach is not None
+        if self._dt is None:
+            return "an obstacle is in the way; hold it elsewhere, move the obstacle, or give a start nearer to the end"
         way = float(np.linalg.norm(self.goal.places - self.begun.places, axis=1).max(initial=0.0))
         part = min(0.5, self.settings.reach / way) if way > 0.0 else 0.5
-        return f"a smaller dt, such as {part * self._dt:.1g} s instead of {self._dt:g} s"
+        return (
+            "an obstacle is in the way, or the step is too long for how fast it moves; take a smaller dt, such as "
+            f"{part * self._dt:.1g} s instead of {self._dt:g} s, slower motions or more room"
+        )
 
     def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
         """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.

@@ -20,6 +20,7 @@ from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
 
 _ALONG = 16  # points along an edge, at most
 _VERTICES = 256  # of a mesh, at most
+_SLOTS = 24  # places of a surface that a point touches, at most: seldom more than three
 
 
 class CornerContacts(ElementSet):
@@ -39,7 +40,7 @@ class CornerContacts(ElementSet):
 
     Attributes:
         owners: The obstacle of each point, shape [c].
-        point_forces: Push on each point [N], vec3d of shape [c].
+        point_forces: Push on each point from the places that it touches [N], vec3d of shape [c, s].
         point_rubs: Friction on each point [N], vec3d of shape [c].
         stretches: Stretch of the spring of friction of each point [m], vec3d of shape [c].
     """
@@ -72,11 +73,14 @@ class CornerContacts(ElementSet):
         self._corners.free = wp.array(free[self.owners].astype(np.int32), dtype=wp.int32, device=device)
         triangles: Any = wp.array(faces, dtype=wp.int32, device=device)
         self._corners.faces = triangles
+        self._corners.counted = wp.array(counted_with(faces), dtype=wp.int32, device=device)
         self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
-        self._hits, self._lagging = self._made_hits(count), self._made_hits(count)
-        self._gaps, self._energies, self.strengths, self._parts = (self._numbers(count) for _ in range(4))
-        self.point_forces, self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(4))
-        self.point_tangents, self.rub_tangents = (wp.zeros(count, dtype=wp.mat33d, device=device) for _ in range(2))
+        self._hits, self._nearest, self._lagging = self._made_hits(count), *(self._made_nearest() for _ in range(2))
+        self._energies, self.strengths, self._parts = (self._numbers(count) for _ in range(3))
+        self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(3))
+        self.point_forces = wp.zeros((count, _SLOTS), dtype=wp.vec3d, device=device)
+        self.point_tangents = wp.zeros((count, _SLOTS), dtype=wp.mat33d, device=device)
+        self.rub_tangents = wp.zeros(count, dtype=wp.mat33d, device=device)
         self._starts = self._vectors(node_count)
         self._launcher = Launcher(device)
 
@@ -98,8 +102,8 @@ class CornerContacts(ElementSet):
         """Take limits, planes and triangles of friction from where nodes are."""
         self._find(positions)
         for name in ("faces", "weights"):
-            wp.copy(getattr(self._lagging, name), getattr(self._hits, name))
-        inputs = [self._corners, self.forms, self._now, self._hits, self._gaps, positions]
+            wp.copy(getattr(self._lagging, name), getattr(self._nearest, name))
+        inputs = [self._corners, self.forms, self._now, self._hits, positions]
         self._launch(kernels.follow_corners, inputs, [self.strengths, self._normals])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
@@ -110,7 +114,7 @@ class CornerContacts(ElementSet):
         found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
         self._launch(kernels.touch_corners, inputs, found)
         outputs = [self.energy, self.forces, self.tangent]
-        given = [int(tangent), self._corners, positions, self._gaps, self._lagging, self._hits, *found]
+        given = [int(tangent), self._corners, positions, self._lagging, self._hits, *found]
         self._launcher.launch(kernels.load_faces, self.element_count, [*given, *outputs])
 
     def end(self, positions: wp.array[Any], stretches: wp.array[Any]) -> None:
@@ -142,13 +146,11 @@ class CornerContacts(ElementSet):
         if not wanted.any():
             return []
         found, places = [], self.places_in(pose)
-        pushes = self._hits, self.point_forces, self.point_tangents
-        rubs = self._lagging, self.point_rubs, self.rub_tangents
-        for hits, forces, tangents in (pushes, rubs):
-            faces, weights, pulls = hits.faces.numpy(), hits.weights.numpy(), forces.numpy()
-            for i in np.flatnonzero(wanted & (faces >= 0) & pulls.any(axis=1)):
-                owner, nodes = int(self.owners[i]), self.faces[faces[i]]
-                found.append(CornerLoad(owner, places[i], nodes, weights[i], pulls[i].copy(), tangents.numpy()[i]))
+        for of_each in (self._pushes(), self._rubs()):
+            for i, face, weights, pull, tangent in zip(*of_each, strict=True):
+                if wanted[i] and pull.any():
+                    owner, nodes = int(self.owners[i]), self.faces[face]
+                    found.append(CornerLoad(owner, places[i], nodes, weights, pull, tangent))
         return found
 
     def stiffness(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -157,30 +159,52 @@ class CornerContacts(ElementSet):
         Args:
             losses: Whether friction that is lost with gaps that open is a part of them.
         """
-        found = []
-        pushes, rubs = self.point_tangents.numpy(), self.rub_tangents.numpy()
+        points, faces, weights, _, pushes = self._pushes()
+        found = [(self.faces[faces], weights, pushes)]
+        rubs = self.rub_tangents.numpy()
         if losses:
+            total = np.zeros_like(rubs)
+            np.add.at(total, points, pushes)
             stiffness = self.forms.stiffnesses.numpy()[self.owners]
             rubs = followed_tangents(
-                self._corners.frictions.numpy(), stiffness, self._normals.numpy(), pushes, self.point_rubs.numpy(), rubs
+                self._corners.frictions.numpy(), stiffness, self._normals.numpy(), total, self.point_rubs.numpy(), rubs
             )
-        for hits, blocks in ((self._hits, pushes), (self._lagging, rubs)):
-            faces = hits.faces.numpy()
-            touching = np.flatnonzero((faces >= 0) & blocks.any(axis=(1, 2)))
-            found.append((self.faces[faces[touching]], hits.weights.numpy()[touching], blocks[touching]))
-        return found
+        faces = self._lagging.faces.numpy()
+        rubbing = np.flatnonzero((faces >= 0) & rubs.any(axis=(1, 2)))
+        return [*found, (self.faces[faces[rubbing]], self._lagging.weights.numpy()[rubbing], rubs[rubbing])]
+
+    def _pushes(self) -> tuple[np.ndarray, ...]:
+        """Of all pushes: points, triangles, weights, forces on points and tangents, as evaluated last."""
+        hits = self._hits
+        held = np.arange(_SLOTS) < hits.used.numpy()[:, None]
+        points, slots = np.nonzero(held & (hits.counts.numpy() != 0.0))
+        arrays = (hits.faces, hits.weights, self.point_forces, self.point_tangents)
+        return points, *(each.numpy()[points, slots] for each in arrays)
+
+    def _rubs(self) -> tuple[np.ndarray, ...]:
+        """The same of all frictions."""
+        points = np.flatnonzero(self._lagging.faces.numpy() >= 0)
+        arrays = (self._lagging.faces, self._lagging.weights, self.point_rubs, self.rub_tangents)
+        return points, *(each.numpy()[points] for each in arrays)
 
     def _find(self, positions: wp.array[Any]) -> None:
-        outputs = [self._hits.faces, self._hits.weights, self._gaps]
-        self._launch(kernels.find_faces, [self._corners, self._now, positions], outputs)
+        self._launch(kernels.find_faces, [self._corners, self._now, positions], [self._nearest, self._hits])
 
     def _launch(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> None:
         self._launcher.launch(kernel, len(self.owners), [*inputs, *outputs])
 
     def _made_hits(self, count: int) -> Any:
         made: Any = kernels.Hits()
-        made.faces = wp.array(np.full(count, -1), dtype=wp.int32, device=self.device)
-        made.weights = self._vectors(count)
+        made.used = wp.zeros(count, dtype=wp.int32, device=self.device)
+        kinds = {"keys": wp.vec2i, "faces": wp.int32, "weights": wp.vec3d, "counts": wp.float64, "gaps": wp.float64}
+        for name, kind in kinds.items():
+            setattr(made, name, wp.zeros((count, _SLOTS), dtype=kind, device=self.device))
+        return made
+
+    def _made_nearest(self) -> Any:
+        made: Any = kernels.Nearest()
+        made.faces = wp.array(np.full(len(self), -1), dtype=wp.int32, device=self.device)
+        made.weights = self._vectors(len(self))
         return made
 
     def _numbers(self, count: int) -> wp.array[Any]:
@@ -188,6 +212,16 @@ class CornerContacts(ElementSet):
 
     def _vectors(self, count: int) -> wp.array[Any]:
         return wp.zeros(count, dtype=wp.vec3d, device=self.device)
+
+
+def counted_with(faces: np.ndarray) -> np.ndarray:
+    """Edges (bits 0 to 2) and corners (bits 3 to 5) of triangles, [t, 3], that are counted with them: each once."""
+    sides = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    first = np.zeros((2, faces.size), bool)
+    first[0, np.unique(sides, axis=0, return_index=True)[1]] = True
+    first[1, np.unique(faces, return_index=True)[1]] = True
+    bits = first.reshape(2, -1, 3).transpose(1, 0, 2).reshape(-1, 6)
+    return np.asarray(bits @ (1 << np.arange(6)), np.int32)
 
 
 def sharp_points(rigid: Rigid, form: Form, spacing: float) -> np.ndarray:

@@ -86,8 +86,7 @@ class TouchingNewton(Newton):
                 return
             self._descend(positions, fraction, _BETWEEN)
         raise NoEquilibrium(
-            "what is held or driven does not get to where it belongs: an obstacle is in the way, or the step is too "
-            f"long for how fast it moves; take {self.contacts.smaller_dt()}, slower motions or more room.",
+            f"what is held or driven does not get to where it belongs: {self.contacts.in_the_way()}.",
             fraction=fraction,
             residual=float("nan"),
         )

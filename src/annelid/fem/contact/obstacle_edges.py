@@ -1,4 +1,4 @@
-"""Edges of boxes and cylinders against the edges of a solid, as one more element set, without friction.
+"""Edges of boxes, cylinders and closed meshes against the edges of a solid, as one more element set, without friction.
 
 Points along an edge of an obstacle touch the triangles of a solid; an edge of the solid that comes between two of them
 would pass, were there no push of edges on edges and were moves not cut for them.
@@ -17,10 +17,12 @@ from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.surface import edges_of
 from annelid.fem.elements import ElementSet
-from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, touch_edges
-from annelid.shapes import Box, Cylinder, Rigid
+from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, place_edges, touch_edges
+from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
 
 _RIM = 32  # edges of the polygon that stands for the rim of a cylinder
+_SHARP = np.cos(np.radians(20.0))  # of the normals of two triangles of a mesh: at less of a turn their edge is smooth
+_MOST = 384  # edges of a mesh that are obstacles, the sharpest ones: each is compared with each edge of the solid
 _SLOTS = 6  # edges of obstacles that are told of an edge of the solid
 
 
@@ -52,12 +54,17 @@ class ObstacleEdges(ElementSet):
         super().__init__(edges_of(faces) if any(map(len, found)) else np.zeros((0, 2)), device)
         self.owners = np.repeat(np.arange(len(rigids)), [len(each) for each in found])
         self._forms, self._reach, self._skin = structure, wp.float64(reach), wp.float64(skin)
+        self._around = wp.float64(reach + skin)
         self._edges: Any = Edges()
         self._edges.owners = wp.array(self.owners, dtype=wp.int32, device=device)
         ends = np.ascontiguousarray(np.concatenate([np.zeros((0, 2, 3)), *found]))
         made: Any = wp.array(ends, dtype=wp.vec3d, device=device)
         numbers: Any = wp.array(self.nodes, dtype=wp.int32, device=device)
         self._edges.ends, self._edges.nodes = made, numbers
+        sizes = 0.5 * np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+        self._edges.sizes = wp.array(sizes, dtype=wp.float64, device=device)
+        placed: Any = wp.zeros(ends.shape[:2], dtype=wp.vec3d, device=device)
+        self._placed = placed
         self._parts = wp.zeros(len(self.owners), dtype=wp.float64, device=device)
         self.shares = wp.zeros((self.element_count, len(self.owners)), dtype=wp.float64, device=device)
         self._hits: Any = EdgeHits()
@@ -78,12 +85,17 @@ class ObstacleEdges(ElementSet):
 
     def follow(self, positions: wp.array[Any]) -> None:
         """Take the shares of nearly parallel edges from where nodes are."""
-        size = self.element_count, len(self)
-        self._launcher.launch(follow_edges, size, [self._edges, self._now, positions, self.shares])
+        self._place()
+        inputs = [self._around, self._edges, self._placed, positions, self.shares]
+        self._launcher.launch(follow_edges, self.element_count, inputs)
+
+    def _place(self) -> None:
+        self._launcher.launch(place_edges, (len(self), 2), [self._edges, self._now, self._placed])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent of the pushes."""
-        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._now, self.shares]
+        self._place()
+        fixed = [int(tangent), self._reach, self._skin, self._edges, self._forms, self._placed, self.shares]
         outputs = [self.energy, self.forces, self.tangent, self._hits]
         self._launcher.launch(touch_edges, self.element_count, [*fixed, positions, *outputs])
 
@@ -136,4 +148,23 @@ def sharp_edges(rigid: Rigid, form: Form) -> np.ndarray:
         rim = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), np.full(_RIM, half)])
         upper = np.stack([rim, np.roll(rim, -1, axis=0)], axis=1)
         return np.concatenate([upper, upper * (1.0, 1.0, -1.0)])
+    if isinstance(rigid.geometry, TriangleMesh):
+        return form.axes.inv().apply(_bulging(rigid.geometry).reshape(-1, 3) - form.middle).reshape(-1, 2, 3)
     return np.zeros((0, 2, 3))
+
+
+def _bulging(mesh: TriangleMesh) -> np.ndarray:
+    """Edges of a mesh at which its surface turns sharply outwards [m], shape [e, 2, 3]."""
+    vertices, triangles = np.asarray(mesh.vertices), np.asarray(mesh.triangles)
+    normals = np.cross(vertices[triangles[:, 1]] - vertices[triangles[:, 0]],
+                       vertices[triangles[:, 2]] - vertices[triangles[:, 0]])  # fmt: skip
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    sides = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges, which, counts = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True)
+    shared = np.argsort(which.ravel(), kind="stable")[np.repeat(counts == 2, counts)].reshape(-1, 2)
+    edges, (one, two) = edges[counts == 2], shared.T // 3
+    opposite = triangles[two].sum(axis=1) - edges.sum(axis=1)  # the corner of the second triangle that is not shared
+    outwards = np.einsum("ei,ei->e", normals[one], vertices[opposite] - vertices[edges[:, 0]]) < 0.0
+    turns = np.einsum("ei,ei->e", normals[one], normals[two])
+    sharp = np.flatnonzero(outwards & (turns < _SHARP))
+    return np.asarray(vertices[edges[np.sort(sharp[np.argsort(turns[sharp], kind="stable")[:_MOST]])]])

@@ -1,7 +1,10 @@
 """Sharp points of rigid things against the triangles of a solid's surface: what passes between nodes.
 
-A point touches the triangle that is nearest to it. It is outside to begin with and, since moves are cut, stays there:
-the distance needs no sign.
+A point touches all that is within reach: triangles count once each, their edges minus once, their nodes once. Where the
+surface is flat or bulges, the nearest points of neighbours are one and the same, and this adds up to one push from the
+nearest point. In a dent each side pushes by itself, and no push jumps as another side becomes the nearest one (Li,
+Ferguson, Schneider et al., Convergent Incremental Potential Contact, 2023, sec. 4). A point is outside to begin with
+and, since moves are cut, stays there: distances need no sign.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
@@ -37,13 +40,26 @@ class Corners:
     frictions: wp.array[wp.float64]
     free: wp.array[wp.int32]  # 1 where the obstacle moves with the unknowns: its part of what turns is left out
     faces: wp.array2d[wp.int32]
+    counted: wp.array[wp.int32]  # bits: which edges of a triangle, and which of its corners, are counted with it
     skin: wp.float64  # [m]
     reach: wp.float64  # [m]
 
 
 @wp.struct
 class Hits:
-    """The triangle that each point is nearest to, and where on it."""
+    """What each point touches, one slot each: places on triangles, and how often the push from there counts."""
+
+    used: wp.array[wp.int32]  # slots of each point
+    keys: wp.array2d[wp.vec2i]  # -1 and a triangle, two ends of an edge, or a node twice
+    faces: wp.array2d[wp.int32]
+    weights: wp.array2d[wp.vec3d]
+    counts: wp.array2d[wp.float64]  # 1, or -1 of an edge in a dent; 0 where neighbours cancel each other
+    gaps: wp.array2d[wp.float64]  # [m]
+
+
+@wp.struct
+class Nearest:
+    """The triangle that each point is nearest to, -1 where none is within reach, and where on it."""
 
     faces: wp.array[wp.int32]
     weights: wp.array[wp.vec3d]
@@ -97,6 +113,54 @@ def corner_at(i: int, corners: Corners, poses: Poses) -> wp.vec3d:
     return poses.places[b] + wp.quat_rotate(poses.turns[b], corners.places[i])
 
 
+@wp.func
+def key_of(t: int, weights: wp.vec3d, faces: wp.array2d[wp.int32]) -> wp.vec2i:
+    """Which node, edge or triangle a place on a triangle belongs to."""
+    low = int(1 << 30)
+    high = int(-1)
+    count = int(0)
+    for a in range(3):
+        if weights[a] != f64(0.0):
+            count += 1
+            low = wp.min(low, faces[t, a])
+            high = wp.max(high, faces[t, a])
+    if count == 3:
+        low = -1
+        high = t
+    return wp.vec2i(low, high)
+
+
+@wp.func
+def count_hit(i: int, sign: f64, t: int, weights: wp.vec3d, gap: f64, faces: wp.array2d[wp.int32], hits: Hits):
+    """Count a place on a triangle once more or less; the same place counts in one slot."""
+    key = key_of(t, weights, faces)
+    used = hits.used[i]
+    slot = used
+    for s in range(used):
+        if hits.keys[i, s] == key:
+            slot = s
+    if slot == used and used < hits.keys.shape[1]:
+        hits.used[i] = used + 1
+        hits.keys[i, slot] = key
+        hits.faces[i, slot] = t
+        hits.weights[i, slot] = weights
+        hits.gaps[i, slot] = gap
+        hits.counts[i, slot] = f64(0.0)
+    if slot < hits.keys.shape[1]:
+        hits.counts[i, slot] = hits.counts[i, slot] + sign
+
+
+@wp.func
+def on_edge(e: int, a: wp.vec3d, b: wp.vec3d, p: wp.vec3d) -> wp.vec3d:
+    """Weights of the corners of a triangle at the closest point of its edge e, from corner e to the next one."""
+    along = b - a
+    part = wp.clamp(wp.dot(p - a, along) / wp.max(wp.length_sq(along), f64(1.0e-300)), f64(0.0), f64(1.0))
+    weights = wp.vec3d()
+    weights[e] = f64(1.0) - part
+    weights[(e + 1) % 3] = part
+    return weights
+
+
 @wp.kernel
 def find_faces(
     # Parameters:
@@ -104,30 +168,42 @@ def find_faces(
     # State in:
     now: Poses, positions: wp.array[wp.vec3d],
     # State out:
-    face_out: wp.array[wp.int32], weights_out: wp.array[wp.vec3d], gap_out: wp.array[f64],
+    nearest_out: Nearest, hits_out: Hits,
 ):  # fmt: skip
-    """The triangle within reach that each point is nearest to, -1 where there is none."""
+    """All that is within reach of each point, and the triangle that it is nearest to."""
     i = wp.tid()
     p = corner_at(i, corners, now)
-    best = corners.reach + corners.skin
-    face = int(-1)
-    found = wp.vec3d()
+    reach = corners.reach + corners.skin
+    best = reach
+    nearest_out.faces[i] = -1
+    hits_out.used[i] = 0
     for t in range(corners.faces.shape[0]):
         a = positions[corners.faces[t, 0]]
         b = positions[corners.faces[t, 1]]
         c = positions[corners.faces[t, 2]]
         longest = wp.max(wp.length_sq(b - a), wp.length_sq(c - a))
-        far = wp.length(p - a) - best
+        far = wp.length(p - a) - reach
         if far <= f64(0.0) or far * far <= longest:
             weights = closest_weights(a, b, c, p)
             distance = wp.length(p - weights[0] * a - weights[1] * b - weights[2] * c)
             if distance < best:
                 best = distance
-                face = t
-                found = weights
-    face_out[i] = face
-    weights_out[i] = found
-    gap_out[i] = best - corners.skin
+                nearest_out.faces[i] = t
+                nearest_out.weights[i] = weights
+            if distance < reach:
+                count_hit(i, f64(1.0), t, weights, distance - corners.skin, corners.faces, hits_out)
+                for e in range(3):
+                    begin = positions[corners.faces[t, e]]
+                    if (corners.counted[t] >> e) & 1 == 1:
+                        side = on_edge(e, begin, positions[corners.faces[t, (e + 1) % 3]], p)
+                        distance = wp.length(p - mix(corners.faces, t, side, positions))
+                        if distance < reach:
+                            count_hit(i, f64(-1.0), t, side, distance - corners.skin, corners.faces, hits_out)
+                    if (corners.counted[t] >> (3 + e)) & 1 == 1 and wp.length(p - begin) < reach:
+                        corner = wp.vec3d()
+                        corner[e] = f64(1.0)
+                        distance = wp.length(p - begin)
+                        count_hit(i, f64(1.0), t, corner, distance - corners.skin, corners.faces, hits_out)
 
 
 @wp.kernel
@@ -135,28 +211,28 @@ def touch_corners(
     # Parameters:
     wanted: int, corners: Corners, forms: Forms,
     # State in:
-    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], stretches: wp.array[wp.vec3d], lagging: Hits,
+    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], stretches: wp.array[wp.vec3d], lagging: Nearest,
     strengths: wp.array[f64], normals: wp.array[wp.vec3d], hits: Hits, positions: wp.array[wp.vec3d],
     # State out:
-    energy_out: wp.array[f64], forces_out: wp.array[wp.vec3d], tangents_out: wp.array[wp.mat33d],
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangents_out: wp.array2d[wp.mat33d],
     rubs_out: wp.array[wp.vec3d], rub_tangents_out: wp.array[wp.mat33d],
 ):  # fmt: skip
-    """Push of each point on the triangle that it is nearest to, and friction where it was before."""
+    """Push of each point on all that it touches, and friction where it was nearest before."""
     i = wp.tid()
     b = corners.owners[i]
     k = forms.stiffnesses[b]
     p = corner_at(i, corners, now)
     energy = f64(0.0)
-    force = wp.vec3d()
-    tangent = wp.mat33d()
-    if hits.faces[i] >= 0:
-        away = p - mix(corners.faces, hits.faces[i], hits.weights[i], positions)
-        distance = wp.max(wp.length(away), f64(TINY))
-        gap = distance - corners.skin
-        n = away / distance
-        energy += push_energy(gap, corners.reach, k)
-        force = push_force(gap, corners.reach, k) * n
-        tangent = push_stiffness(gap, corners.reach, k) * wp.outer(n, n)
+    for s in range(hits.used[i]):
+        away = p - mix(corners.faces, hits.faces[i, s], hits.weights[i, s], positions)
+        n = away / wp.max(wp.length(away), f64(TINY))
+        gap = hits.gaps[i, s]
+        count = hits.counts[i, s]
+        if count != f64(0.0):
+            energy += count * push_energy(gap, corners.reach, k)
+        forces_out[i, s] = count * push_force(gap, corners.reach, k) * n
+        if wanted != 0:
+            tangents_out[i, s] = count * push_stiffness(gap, corners.reach, k) * wp.outer(n, n)
     rub = wp.vec3d()
     rub_tangent = wp.mat33d()
     limit = corners.frictions[i] * strengths[i]
@@ -173,10 +249,8 @@ def touch_corners(
         across = wp.identity(n=3, dtype=f64) - wp.outer(n, n)
         rub_tangent = factor * (across - wp.outer(slide, slide))
     energy_out[i] = energy
-    forces_out[i] = force
     rubs_out[i] = rub
     if wanted != 0:
-        tangents_out[i] = tangent
         rub_tangents_out[i] = rub_tangent
 
 
@@ -209,8 +283,8 @@ def load_faces(
     # Parameters:
     wanted: int, corners: Corners,
     # State in:
-    positions: wp.array[wp.vec3d], gaps: wp.array[f64], lagging: Hits, hits: Hits, energies: wp.array[f64],
-    forces: wp.array[wp.vec3d], tangents: wp.array[wp.mat33d],
+    positions: wp.array[wp.vec3d], lagging: Nearest, hits: Hits, energies: wp.array[f64],
+    forces: wp.array2d[wp.vec3d], tangents: wp.array2d[wp.mat33d],
     rubs: wp.array[wp.vec3d], rub_tangents: wp.array[wp.mat33d],
     # State out:
     energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangent_out: wp.array3d[wp.mat33d],
@@ -223,21 +297,23 @@ def load_faces(
         if wanted != 0:
             for c in range(3):
                 tangent_out[t, a, c] = wp.mat33d()
-    for i in range(hits.faces.shape[0]):
+    for i in range(hits.used.shape[0]):
         if t == 0:
             energy += energies[i]
-        if hits.faces[i] == t:
-            w = hits.weights[i]
-            inside = wp.min(wp.min(w[0], w[1]), w[2]) > f64(0.0) and wp.length_sq(forces[i]) > f64(0.0)
-            inside = inside and corners.free[i] == 0
-            for a in range(3):
-                forces_out[t, a] = forces_out[t, a] - w[a] * forces[i]
-                if wanted != 0:
-                    for c in range(3):
-                        block = (w[a] * w[c]) * tangents[i]
-                        if inside:
-                            block += turning(t, a, c, gaps[i] + corners.skin, w, forces[i], corners.faces, positions)
-                        tangent_out[t, a, c] = tangent_out[t, a, c] + block
+        for s in range(hits.used[i]):
+            if hits.faces[i, s] == t and hits.counts[i, s] != f64(0.0):
+                w = hits.weights[i, s]
+                force = forces[i, s]
+                inside = hits.keys[i, s][0] < 0 and wp.length_sq(force) > f64(0.0) and corners.free[i] == 0
+                for a in range(3):
+                    forces_out[t, a] = forces_out[t, a] - w[a] * force
+                    if wanted != 0:
+                        for c in range(3):
+                            block = (w[a] * w[c]) * tangents[i, s]
+                            if inside:
+                                distance = hits.gaps[i, s] + corners.skin
+                                block += turning(t, a, c, distance, w, force, corners.faces, positions)
+                            tangent_out[t, a, c] = tangent_out[t, a, c] + block
         if lagging.faces[i] == t:
             w = lagging.weights[i]
             for a in range(3):
@@ -253,20 +329,21 @@ def follow_corners(
     # Parameters:
     corners: Corners, forms: Forms,
     # State in:
-    now: Poses, hits: Hits, gaps: wp.array[f64], positions: wp.array[wp.vec3d],
+    now: Poses, hits: Hits, positions: wp.array[wp.vec3d],
     # State out:
     strengths_out: wp.array[f64], normals_out: wp.array[wp.vec3d],
 ):  # fmt: skip
-    """How hard each point presses, and along which normal."""
+    """How hard each point presses in all, and along which normal."""
     i = wp.tid()
-    strength = f64(0.0)
-    n = wp.vec3d()
-    if hits.faces[i] >= 0:
-        away = corner_at(i, corners, now) - mix(corners.faces, hits.faces[i], hits.weights[i], positions)
-        n = away / wp.max(wp.length(away), f64(TINY))
-        strength = push_force(gaps[i], corners.reach, forms.stiffnesses[corners.owners[i]])
+    p = corner_at(i, corners, now)
+    force = wp.vec3d()
+    for s in range(hits.used[i]):
+        away = p - mix(corners.faces, hits.faces[i, s], hits.weights[i, s], positions)
+        push = push_force(hits.gaps[i, s], corners.reach, forms.stiffnesses[corners.owners[i]])
+        force += hits.counts[i, s] * push * away / wp.max(wp.length(away), f64(TINY))
+    strength = wp.length(force)
     strengths_out[i] = strength
-    normals_out[i] = n
+    normals_out[i] = force / wp.max(strength, f64(1.0e-300))
 
 
 @wp.kernel
@@ -274,7 +351,7 @@ def keep_corner_stretches(
     # Parameters:
     corners: Corners, forms: Forms,
     # State in:
-    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], lagging: Hits, strengths: wp.array[f64],
+    begin: Poses, now: Poses, starts: wp.array[wp.vec3d], lagging: Nearest, strengths: wp.array[f64],
     normals: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
     # State in place:
     stretches: wp.array[wp.vec3d],

@@ -25,6 +25,7 @@ class Edges:
 
     owners: wp.array[wp.int32]  # the obstacle of each
     ends: wp.array2d[wp.vec3d]  # [m] in its frame
+    sizes: wp.array[wp.float64]  # half lengths [m]
     nodes: wp.array2d[wp.int32]  # ends of the edges of the solid
 
 
@@ -54,23 +55,42 @@ def faded(part: f64) -> f64:
 
 
 @wp.kernel
+def place_edges(edges: Edges, now: Poses, end_out: wp.array2d[wp.vec3d]):
+    """Where edges of obstacles are."""
+    i, end = wp.tid()
+    end_out[i, end] = end_of(i, end, edges, now)
+
+
+@wp.func
+def far_apart(i: int, size: f64, reach: f64, middle: wp.vec3d, edges: Edges, ends: wp.array2d[wp.vec3d]) -> bool:
+    """Whether an edge of an obstacle cannot be within reach of one about a middle, of half a length."""
+    near = edges.sizes[i] + size + reach
+    return wp.length_sq(f64(0.5) * (ends[i, 0] + ends[i, 1]) - middle) > near * near
+
+
+@wp.kernel
 def follow_edges(
+    reach: f64,
     edges: Edges,
-    now: Poses,
+    ends: wp.array2d[wp.vec3d],
     positions: wp.array[wp.vec3d],
     share_out: wp.array2d[f64],
 ):
     """Take shares of pushes from where edges are.
 
-    They fade where edges are nearly parallel: nearest points jump about there, and points along the edges touch.
+    They fade where edges are nearly parallel: nearest points jump about there, and points along the edges touch. Those
+    of edges that are far apart are not asked for.
     """
-    e, i = wp.tid()
+    e = wp.tid()
     c = positions[edges.nodes[e, 0]]
     d = positions[edges.nodes[e, 1]]
-    start = end_of(i, 0, edges, now)
-    stop = end_of(i, 1, edges, now)
-    sine = wp.length_sq(wp.cross(wp.normalize(stop - start), wp.normalize(d - c)))
-    share_out[e, i] = faded(sine / f64(ASKEW))
+    size = f64(0.5) * wp.length(d - c)
+    for i in range(edges.owners.shape[0]):
+        share = f64(1.0)
+        if not far_apart(i, size, f64(4.0) * reach, f64(0.5) * (c + d), edges, ends):
+            sine = wp.length_sq(wp.cross(wp.normalize(ends[i, 1] - ends[i, 0]), wp.normalize(d - c)))
+            share = faded(sine / f64(ASKEW))
+        share_out[e, i] = share
 
 
 @wp.kernel
@@ -78,7 +98,7 @@ def touch_edges(
     # Parameters:
     wanted: int, reach: f64, skin: f64, edges: Edges, forms: Forms,
     # State in:
-    now: Poses, shares: wp.array2d[f64], positions: wp.array[wp.vec3d],
+    ends: wp.array2d[wp.vec3d], shares: wp.array2d[f64], positions: wp.array[wp.vec3d],
     # State out:
     energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangent_out: wp.array3d[wp.mat33d], hits_out: EdgeHits,
 ):  # fmt: skip
@@ -95,11 +115,11 @@ def touch_edges(
         hits_out.edges[e, slot] = -1
     used = int(0)
     energy = f64(0.0)
+    size = f64(0.5) * wp.length(d - c)
     for i in range(edges.owners.shape[0]):
-        start = end_of(i, 0, edges, now)
-        stop = end_of(i, 1, edges, now)
-        near = f64(0.5) * (wp.length(stop - start) + wp.length(d - c)) + reach + skin
-        if wp.length(start + stop - c - d) < f64(2.0) * near:
+        if not far_apart(i, size, reach + skin, f64(0.5) * (c + d), edges, ends):
+            start = ends[i, 0]
+            stop = ends[i, 1]
             w = edge_coefficients(start, stop, c, d)
             way = -w[2] * c - w[3] * d - w[0] * start - w[1] * stop
             distance = wp.max(wp.length(way), f64(TINY))
