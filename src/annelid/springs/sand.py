@@ -63,3 +63,14 @@ def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.De
     numbers.level = level_of(sand)
     numbers.areas = wp.zeros(len(corners), dtype=types.vec3, device=device)
     return numbers
+
+
+def entries_of_triangles(body: Body) -> np.ndarray:
+    """Where the corners of each triangle are among those of all masses, in the order of the surface, shape [k, 3]."""
+    corners = np.ascontiguousarray(body.triangles, np.int32)
+    masses, facets, _ = by_direction(body.positions, corners)
+    found = np.zeros(corners.shape, np.int32)
+    for entry_of_corner in range(3):
+        mine = corners[facets, entry_of_corner] == masses
+        found[facets[mine], entry_of_corner] = np.flatnonzero(mine)
+    return found

@@ -13,10 +13,11 @@ from annelid.core.adjoint import Plan, Stretch
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.state import overwrite
-from annelid.springs.adjoint.constants import Constants
+from annelid.springs.adjoint.constants import GROUND, Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
 from annelid.springs.adjoint.kernels.gather import CUDA_GROUP, Way
 from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel, shelf_of
+from annelid.springs.adjoint.kernels.resisting import ROWS
 from annelid.springs.adjoint.kernels.signals import CHUNK_LANES, Kinds, signal_kernel, term_kernel
 from annelid.springs.adjoint.kernels.there import (
     PLACE,
@@ -32,6 +33,7 @@ from annelid.springs.adjoint.places import Chunks, Places
 from annelid.springs.adjoint.sides import AHEAD, Side, row_count
 from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
+from annelid.springs.sand import entries_of_triangles
 
 _BLOCK = 128
 _AROUND = ("gravity", "velocity_damping", "drag", "friction", "sliding_friction", "contact_stiffness")
@@ -104,6 +106,8 @@ class Motion:
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
         if not _alike(before, now, *_AROUND):
             self._set_surroundings(now)
+        if model.world.sand is not None and not _alike(before, now, *GROUND):
+            self._set_ground(now)
         course = self.course
         if not _alike(before, now, "masses"):
             course.inverse_masses.assign(np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real))
@@ -157,6 +161,13 @@ class Motion:
             obstacles["friction"], obstacles["sliding_friction"] = now.friction.ravel(), now.sliding_friction.ravel()
             obstacles["stiffness"] = now.contact_stiffness.ravel()
             arrays.obstacles.assign(obstacles)
+
+    def _set_ground(self, now: Constants) -> None:
+        """Write the numbers of ground that resists."""
+        sand = self.model.arrays.sand.numpy().copy()
+        for name in GROUND:
+            sand["ground"][name.removeprefix("ground_")] = vars(now)[name][0]
+        self.model.arrays.sand.assign(sand)
 
     def _set_table(self, controls: np.ndarray | None) -> None:
         """Take a table of commands over; none holds the commands of the state."""
@@ -243,7 +254,7 @@ class Motion:
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
             ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
-            ledger.by_signals,
+            ledger.by_signals, ledger.by_sand,
         ):  # fmt: skip
             array.zero_()
 
@@ -407,6 +418,10 @@ class Motion:
         ledger.first_chunks = wp.array(chunks.first, dtype=wp.int32, device=self.device)
         ledger.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
         ledger.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
+        if model.features.resisted:
+            mates = entries_of_triangles(model.body)
+            ledger.sand_entries = self._zeros((2, mates.size), types.vec3)
+            ledger.sand_mates = wp.array(mates, dtype=wp.vec3i, device=self.device)
         return ledger
 
     def _book(self) -> None:
@@ -421,6 +436,7 @@ class Motion:
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
             setattr(ledger, name, self._zeros((obstacles, masses), types.real))
+        ledger.by_sand = self._zeros((ROWS if self.model.features.resisted else 0, masses), types.real)
         ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
         chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
         ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)
