@@ -220,7 +220,7 @@ class SpringAdjoint:
                 table = of(array)  # of no rows where there are no obstacles
                 found[name] = summed(table.reshape(len(table), worlds, now.masses.shape[-1]), 2).T
             if self._of.features.resisted:
-                found |= self._by_ground(of(ledger.by_sand))
+                found |= self._by_ground(of(motion.by_ground))
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
             signals[:, :, :3] = ledger.by_signals.numpy()

@@ -79,6 +79,7 @@ class Motion:
         self._at_hand: int | None = None  # number of a stretch that was run again beside the way back of the next one
         self._beside = wp.Stream(self.device) if self.device.is_cuda else None
         self.ledger, self._shelf = self._ledger(chunks), self._new_shelf()
+        self.by_ground = self._zeros((0, 0), model.types.real)  # rates by ground that resists, see `kernels.resisting`
         self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
         self._before: Constants | None = None  # numbers that were taken over last
         self._as_built = True  # whether springs have the constants of the simulation
@@ -254,7 +255,7 @@ class Motion:
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
             ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
-            ledger.by_signals, ledger.by_sand,
+            ledger.by_signals, self.by_ground,
         ):  # fmt: skip
             array.zero_()
 
@@ -418,11 +419,16 @@ class Motion:
         ledger.first_chunks = wp.array(chunks.first, dtype=wp.int32, device=self.device)
         ledger.by_controls = self._zeros((model.worlds, 0, 1), wp.float64)
         ledger.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
+        return ledger
+
+    def _book_ground(self, masses: int) -> None:
+        """Make room for the rates by ground that resists, and for those that triangles hand on."""
+        model, types = self.model, self.model.types
+        self.by_ground = self._zeros((ROWS if model.features.resisted else 0, masses), types.real)
         if model.features.resisted:
             mates = entries_of_triangles(model.body)
-            ledger.sand_entries = self._zeros((2, mates.size), types.vec3)
-            ledger.sand_mates = wp.array(mates, dtype=wp.vec3i, device=self.device)
-        return ledger
+            entries = self._zeros((2, mates.size), types.vec3)
+            model.bind_rates(self.by_ground, entries, wp.array(mates, dtype=wp.vec3i, device=self.device))
 
     def _book(self) -> None:
         """Make room for the rates that are asked for."""
@@ -436,7 +442,7 @@ class Motion:
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
             setattr(ledger, name, self._zeros((obstacles, masses), types.real))
-        ledger.by_sand = self._zeros((ROWS if self.model.features.resisted else 0, masses), types.real)
+        self._book_ground(masses)
         ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
         chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
         ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)

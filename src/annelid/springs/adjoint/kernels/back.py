@@ -144,7 +144,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
                 for i in range(lowest, wp.min(lowest + wp.static(WIDTH), model.mass_count)):
                     x_bar = ledger.position_bars[i] - shelf.position_sums[i]
                     if wp.static(resisted):
-                        x_bar += from_corners(i, model.sand, ledger.sand_mates, ledger.sand_entries[step % 2], x_at)
+                        x_bar += from_corners(i, model.sand, step % 2, x_at)
                     v_bar = ledger.velocity_bars[i] - shelf.velocity_sums[i]
                     x_bar = seeded(x_bar, i, row, sight.position_seeds)
                     v_bar = seeded(v_bar, i, row, sight.velocity_seeds)

@@ -35,9 +35,6 @@ def ledger_of(types: Layout) -> Any:
         by_mass=wp.array[vec4],  # by the rest of the inverse mass, by velocity_damping, by drag per inverse mass
         by_friction=wp.array2d[real],  # of each obstacle and mass
         by_contact=wp.array2d[real],  # by the stiffness of contacts
-        by_sand=wp.array2d[real],  # of each number of ground that resists and each mass
-        sand_entries=wp.array2d[vec3],  # rates by the areas of triangles at each corner, of even and of odd steps
-        sand_mates=wp.array[wp.vec3i],  # the three entries of each triangle there
         chunks=wp.array[wp.vec3i],  # signal, first and last + 1 of up to 64 springs that follow it
         members=wp.array2d[wp.int32],  # places of the springs of each world, signal by signal
         first_chunks=wp.array[wp.int32],  # of each signal

@@ -66,7 +66,7 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
                     a_bar = a_bar - axis * wp.dot(axis, a_bar)
             if wp.static(resisted):
                 a = alone(i, step, model, work, parameters, here, v, positions, velocities)
-                sunk = sand_back(i, model.sand, here, v, a, dt, a_bar, positions, ledger, ledger.sand_entries[step % 2])
+                sunk = sand_back(i, model.sand, here, v, a, dt, a_bar, positions, step % 2)
                 a_bar = sunk.acceleration
                 v_bar += sunk.velocity
                 x_bar += sunk.position

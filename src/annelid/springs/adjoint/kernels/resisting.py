@@ -12,7 +12,6 @@ import warp as wp
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.slopes import slopes_of
 from annelid.shapes.resistive.kernels.stress import resistance
-from annelid.springs.adjoint.kernels.ledger import ledger_of
 from annelid.springs.kernels.layout import Layout, make_struct
 
 wp.set_module_options({"enable_backward": False})
@@ -39,9 +38,9 @@ def resisted_of(types: Layout) -> Any:
 def resist_back(types: Layout, rated: bool) -> wp.Function:
     """Rates by what goes into `kernels.resisting.resist_of` from those by the acceleration that comes out of it.
 
-    Rates by areas are written to `entries_out`, those by the ground are booked where they are `rated`.
+    Rates by areas are written to the entries of the mass, those by the ground are booked where they are `rated`.
     """
-    real, vec3, vec4, Sand, Ledger = types.real, types.vec3, types.vec4, types.Sand, ledger_of(types)
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
     Resisted, functions, slowed = resisted_of(types), resistance(real), slowed_of(real)
     stress, flow, slopes, area_of = functions.stress, functions.flow, slopes_of(real), _area(types)
     push_back, slowed_back, book = slopes.push_back, slopes.slowed_back, _book(types)
@@ -63,8 +62,7 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
 
     @wp.func
     def all_back(
-        i: int, sand: wp.array[Sand], depth: real, v: vec3, bar: vec3, positions: wp.array[vec4], ledger: Ledger,
-        entries: wp.array[vec3],
+        i: int, sand: wp.array[Sand], depth: real, v: vec3, bar: vec3, positions: wp.array[vec4], parity: int
     ) -> vec4:  # fmt: skip
         """Rates by v and by the depth from those by that force; those by areas are added to the entries."""
         found = vec4()
@@ -76,9 +74,9 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
                 part = push_back(sand[0].ground, area, depth, v, bar)
                 found += vec4(part.velocity[0], part.velocity[1], part.velocity[2], part.depth)
                 for one in range(start, entry + 1):
-                    entries[one] = entries[one] + part.area
+                    sand[0].entries[parity, one] = sand[0].entries[parity, one] + part.area
                 if wp.static(rated):
-                    book(i, part, ledger)
+                    book(i, part, sand)
                 area = vec3()
                 start = entry + 1
         return found
@@ -93,13 +91,12 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
         horizon: real,
         bar: vec3,
         positions: wp.array[vec4],
-        ledger: Ledger,
-        entries_out: wp.array[vec3],
+        parity: int,  # of the step
     ) -> Resisted:
         found = Resisted()
         found.acceleration = bar
         for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            entries_out[entry] = vec3()
+            sand[0].entries[parity, entry] = vec3()
         depth = sand[0].ground.height - here[2]
         if depth > real(0.0):
             inverse_mass = here[3]
@@ -115,7 +112,7 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
                 second = pushed(i, sand, depth, mean, positions)
                 last = slowed_back(next_v, second * inverse_mass, horizon, bar)
                 found.inverse_mass = wp.dot(last.push, second)
-                part = all_back(i, sand, depth, mean, last.push * inverse_mass, positions, ledger, entries_out)
+                part = all_back(i, sand, depth, mean, last.push * inverse_mass, positions, parity)
                 by_mean = vec3(part[0], part[1], part[2])
                 by_depth = part[3]
                 by_next = last.velocity + real(0.5) * by_mean
@@ -124,14 +121,14 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
                 more = by_first
             once = slowed_back(next_v, push * inverse_mass, horizon, by_first)
             found.inverse_mass = found.inverse_mass + wp.dot(once.push, push)
-            part = all_back(i, sand, depth, next_v, once.push * inverse_mass, positions, ledger, entries_out)
+            part = all_back(i, sand, depth, next_v, once.push * inverse_mass, positions, parity)
             by_next += once.velocity + vec3(part[0], part[1], part[2])
             by_depth += part[3]
             found.velocity = found.velocity + by_next
             found.acceleration = bar + more + by_next * horizon
             found.position = vec3(real(0.0), real(0.0), -by_depth)
             if wp.static(rated):
-                ledger.by_sand[wp.static(HEIGHT), i] = ledger.by_sand[wp.static(HEIGHT), i] + by_depth
+                sand[0].rates[wp.static(HEIGHT), i] = sand[0].rates[wp.static(HEIGHT), i] + by_depth
         return found
 
     return back
@@ -144,15 +141,14 @@ def corners_back(types: Layout) -> wp.Function:
     place = _place(types)
 
     @wp.func
-    def gathered(
-        i: int, sand: wp.array[Sand], mates: wp.array[wp.vec3i], entries: wp.array[vec3], positions: wp.array[vec4]
-    ) -> vec3:  # fmt: skip
+    def gathered(i: int, sand: wp.array[Sand], parity: int, positions: wp.array[vec4]) -> vec3:
         found = vec3()
         for entry in range(sand[0].first[i], sand[0].first[i + 1]):
             t = sand[0].facets[entry]
             corners = sand[0].corners[t]
-            three = mates[t]
-            by_area = entries[three[0]] + entries[three[1]] + entries[three[2]]
+            three = sand[0].mates[t]
+            by_area = sand[0].entries[parity, three[0]] + sand[0].entries[parity, three[1]]
+            by_area += sand[0].entries[parity, three[2]]
             after = place(corners[1], positions)
             before = place(corners[2], positions)
             if corners[1] == i:
@@ -196,17 +192,17 @@ def _area(types: Layout) -> wp.Function:
 @functools.cache
 def _book(types: Layout) -> wp.Function:
     """Add the rates of a push by the numbers of the ground to those of mass i."""
-    Pushed, Ledger = slopes_of(types.real).Pushed, ledger_of(types)
+    Pushed, Sand = slopes_of(types.real).Pushed, types.Sand
 
     @wp.func
-    def book(i: int, part: Pushed, ledger: Ledger):
-        ledger.by_sand[wp.static(RESISTANCE), i] = ledger.by_sand[wp.static(RESISTANCE), i] + part.resistance
-        ledger.by_sand[wp.static(FRICTION), i] = ledger.by_sand[wp.static(FRICTION), i] + part.friction
-        ledger.by_sand[wp.static(INERTIA), i] = ledger.by_sand[wp.static(INERTIA), i] + part.inertia
+    def book(i: int, part: Pushed, sand: wp.array[Sand]):
+        sand[0].rates[wp.static(RESISTANCE), i] = sand[0].rates[wp.static(RESISTANCE), i] + part.resistance
+        sand[0].rates[wp.static(FRICTION), i] = sand[0].rates[wp.static(FRICTION), i] + part.friction
+        sand[0].rates[wp.static(INERTIA), i] = sand[0].rates[wp.static(INERTIA), i] + part.inertia
         for k in range(3):
-            ledger.by_sand[wp.static(PARTS) + k, i] = ledger.by_sand[wp.static(PARTS) + k, i] + part.parts[k]
+            sand[0].rates[wp.static(PARTS) + k, i] = sand[0].rates[wp.static(PARTS) + k, i] + part.parts[k]
         for k in range(9):
             row = wp.static(COEFFICIENTS) + k
-            ledger.by_sand[row, i] = ledger.by_sand[row, i] + part.coefficients[k]
+            sand[0].rates[row, i] = sand[0].rates[row, i] + part.coefficients[k]
 
     return book
