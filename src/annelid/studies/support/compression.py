@@ -16,6 +16,7 @@ from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, Rigid, Surface
+from annelid.shapes.values import as_vector
 
 _SPREAD = 0.1  # radii of grains differ by that much from their mean, as in beds with plates
 _POURED = 0.5  # packing before grains are pressed together
@@ -200,7 +201,10 @@ def _walls(size: np.ndarray, thick: float) -> dict[tuple[int, int], Rigid]:
             sides, place = size + 2.0 * thick, np.zeros(3)
             sides[axis], place[axis] = thick, side * 0.5 * (size[axis] + thick)
             found[axis, side] = Rigid(
-                Box(tuple(sides.tolist())), Surface(friction=0.0), motion="driven", position=tuple(place.tolist())
+                Box(tuple(sides.tolist())),
+                Surface(friction=0.0),
+                motion="driven",
+                position=as_vector("position", place),
             )
     return found
 
