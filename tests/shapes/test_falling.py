@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, Capsule, ResistiveGround, Rigid, Sphere, turned_about
-from annelid.shapes.resistive.falling import fall, pieces_of
+from annelid.shapes.resistive.falling import fall
+from annelid.shapes.resistive.pieces import pieces_of
+from annelid.shapes.resistive.sinking import simulation
 
 SIDE, MASS = 0.06, 0.3
 SAND = ResistiveGround("poppy-loose")
@@ -61,3 +66,37 @@ def test_what_cannot_be_is_refused() -> None:
         fall(SAND, Rigid(Sphere(0.1), motion="free"), seconds=0.1)
     with pytest.raises(InvalidValue, match="seconds"):
         fall(SAND, cube(0.0), seconds=0.0)
+
+
+def test_bodies_are_simulated_saved_and_gone_on_with(tmp_path: Path) -> None:
+    """A cube falls, a plate beside it is dragged along; both as by themselves."""
+    plate = Rigid(
+        Box((0.01, 0.06, 0.06)), motion="driven", mass=1.0, position=(0.0, 0.3, 0.0), velocity=(0.2, 0.0, 0.0),
+        name="plate",
+    )  # fmt: skip
+    sand = replace(SAND, buried=True)
+    running = simulation(sand, [cube(0.5), plate], device="cpu")
+    running.run(0.04)
+    wanted = fall(SAND, cube(0.5), seconds=0.04)
+    assert running.positions()[0] == pytest.approx(wanted.positions[-1], abs=1e-12)
+    assert running.positions()[1] == pytest.approx([0.008, 0.3, 0.0], abs=1e-12)
+    # Of its half that is in the ground: stress of an upright plate per depth, times the integral of the depth.
+    against, up = (SAND.of.resistance * stress * 0.06 * 0.03**2 / 2.0 for stress in (0.1918, 0.0746))
+    assert running.solver.forces(running.state)[1] == pytest.approx([-against, 0.0, up], rel=1e-3, abs=1e-9)
+    running.save(tmp_path / "sand.npz")
+    running.run(0.02)
+    again = simulation(sand, [cube(0.5), plate], device="cpu")
+    again.load(tmp_path / "sand.npz")
+    again.run(0.02)
+    assert np.array_equal(again.positions(), running.positions())
+    assert again.summary().mass == pytest.approx(1.3)
+    assert [part.name for part in again.snapshot().parts] == ["sand", "body-0", "plate"]
+    again.reset()
+    assert again.positions()[0] == pytest.approx(cube(0.5).place)
+
+
+def test_bodies_that_cannot_move_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="is fixed"):
+        simulation(SAND, [Rigid(Sphere(0.1), position=(0.0, 0.0, 1.0))], device="cpu")
+    with pytest.raises(InvalidValue, match="at least one"):
+        simulation(SAND, [], device="cpu")

@@ -45,15 +45,19 @@ def test_a_map_is_compared_with_the_published_one(tmp_path: Path) -> None:
     study, found = SandRft(), seeds()
     assert len(found.map.angles) == 6 * 13
     rows = by_name(study.measure(found))
-    assert rows["correlation-against"].passed
-    assert rows["correlation-upwards"].passed
+    assert rows["fitted-correlation-against"].passed
+    assert rows["fitted-correlation-upwards"].passed
     assert rows["fitted-correlation-against"].value == pytest.approx(rows["correlation-against"].value)
+    assert rows["correlation-against"].reference == pytest.approx(0.857, abs=1e-3), "the law in space is no closer"
+    assert rows["correlation-upwards"].reference == pytest.approx(0.926, abs=1e-3)
     assert rows["scale"].value == pytest.approx(0.45, abs=0.03)
     assert rows["flat-down-over-up"].value == pytest.approx(4.64 / 0.92)
     assert rows["upright-up-over-against"].value == pytest.approx(0.02 / 1.07)
     assert rows["tilted-against-over-up"].value == pytest.approx(1.281 / 3.266, rel=1e-3)
     turned = replace(found, map=StressMap(found.map.angles, found.map.stresses[:, ::-1]))
-    assert by_name(study.measure(turned))["correlation-against"].passed is False
+    assert by_name(study.measure(turned))["fitted-correlation-against"].passed is False
+    spatial = replace(found, map=StressMap(found.map.angles, found.map.in_space))
+    assert by_name(study.measure(spatial))["correlation-3d-against"].value == pytest.approx(1.0)
     (path,) = study.plot(found, tmp_path)
     assert path.stat().st_size > 1000
 

@@ -53,6 +53,7 @@ from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward
 from annelid.fem.robots.steps import Step, outcome_in_words
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
+from annelid.fem.sand.elements import Sand, require_motion
 from annelid.fem.sensors import (
     effort_of,
     orientation_of,
@@ -67,7 +68,6 @@ from annelid.fem.solver import DynamicSolver, Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
-from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import step_or
 
 __all__ = [
@@ -172,7 +172,8 @@ def equilibrium(
     require_solid(solid)
     chosen = choose_device(device)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
-    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
+    require_motion(world.sand, dynamic=False, integrator=world.integrator)
+    contacts = touched_by(solid, world.touched, world.contact, chosen)
     if contacts is None or not contacts.rigids:
         solid.require_held()
     more = extras if contacts is None else [*extras, *contacts.sets]
@@ -231,7 +232,7 @@ def simulation(
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
-        obstacles: Rigid things that it touches, with friction.
+        obstacles: Rigid things that it touches, with friction, and at most one `ResistiveGround`, if it is dynamic.
         contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
             material say, and one piece of a mesh touches another.
         extras: More element sets that act on its nodes, or a function that makes them on a device.
@@ -248,12 +249,6 @@ def simulation(
         settings: How equilibria are found.
     """
     require_solid(solid)
-    touches = bool(as_rigids(obstacles, "solids")) or (contact or Contact()).touches_itself(solid)
-    if touches and integrator == "midpoint" and dynamic:
-        raise InvalidValue(
-            "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "
-            "integrator='backward-euler'."
-        )
     chosen = choose_device(device)
     world = World(
         dt=step_or("dt", dt, World.dt),
@@ -264,18 +259,26 @@ def simulation(
         obstacles=obstacles,
         contact=contact or Contact(),
     )
-    contacts = touched_by(solid, world.obstacles, world.contact, chosen)
+    require_motion(world.sand, dynamic=dynamic, integrator=integrator)
+    if (world.touched or world.contact.touches_itself(solid)) and integrator == "midpoint" and dynamic:
+        raise InvalidValue(
+            "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "
+            "integrator='backward-euler'."
+        )
+    contacts = touched_by(solid, world.touched, world.contact, chosen)
+    sand = None if world.sand is None else Sand(solid, world.sand, world.dt, chosen)
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
         raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")
     added = tuple(extras(chosen) if callable(extras) else extras)
     how = how_together(
-        together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added),
+        together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added) or sand is not None,
         corners=contacts is not None and bool(contacts.corners),
         itself=contacts is not None and contacts.pairs is not None,
     )  # fmt: skip
     more = [*added, *(each for drive in drives for each in drive.sets)]
     more += [] if contacts is None else contacts.sets
+    more += [] if sand is None else [sand]
     if not dynamic:
         if linear == "kept":
             raise InvalidValue("linear='kept' is for a solid in motion; without motion use 'auto'.")
@@ -284,7 +287,7 @@ def simulation(
         model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     inertia = Inertia(solid, world, chosen)
-    in_motion = linear_in_motion(linear, solid, touches=contacts is not None and how is None)
+    in_motion = linear_in_motion(linear, solid, touches=contacts is not None and sand is None and how is None)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)
     if how is not None:
         return Simulation(
@@ -293,4 +296,6 @@ def simulation(
             )
         )
     kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
-    return Simulation(kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
+    return Simulation(
+        kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts, sand=sand)
+    )

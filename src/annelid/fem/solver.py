@@ -41,11 +41,14 @@ from annelid.fem.readout import Readout
 from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
+from annelid.fem.sand.elements import Sand
+from annelid.fem.sand.state import Sunk, SunkIn
 from annelid.fem.settling import Settling
 from annelid.fem.solid import Solid
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.resistive.pictures import sand_parts
 from annelid.shapes.values import as_vector
 
 NO_SELF_CONTACT = "This solid does not touch itself; contact=fem.Contact(itself=True) lets it."
@@ -72,6 +75,7 @@ class Solver:
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
         worlds: Number of worlds, see `OneByOne`; None for a solid by itself.
         contacts: What it touches, if the world has obstacles; their element sets are among the extras of the model.
+        sand: What it sinks into, if the world has a `ResistiveGround`; it is among the extras of the model.
 
     Attributes:
         readout: What reads states.
@@ -89,10 +93,13 @@ class Solver:
         drives: Sequence[Drive] = (),
         worlds: int | None = None,
         contacts: Contacts | None = None,
+        sand: Sand | None = None,
     ) -> None:
-        if model.world.obstacles and contacts is None:
+        if model.world.touched and contacts is None:
             raise InvalidValue("the world of the solid has obstacles, its solver no contacts: take fem.simulation.")
-        self.contacts = contacts
+        if model.world.sand is not None and sand is None:
+            raise InvalidValue("the world of the solid has a ResistiveGround, its solver no sand: take fem.simulation.")
+        self.contacts, self.sand = contacts, sand
         self.drives = tuple(drives)
         for drive in self.drives:
             _require_driven(drive, model)
@@ -270,7 +277,8 @@ class Solver:
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""
         touched = "" if self.contacts is None else f"-{self.contacts.identity()}"
-        return f"fem-{self.model.fingerprint()}{touched}{self._worlds.name}"
+        sunk = "" if self.sand is None else f"-{self.sand.identity()}"
+        return f"fem-{self.model.fingerprint()}{touched}{sunk}{self._worlds.name}"
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""
@@ -280,6 +288,7 @@ class Solver:
         """A picture of one world."""
         picture = self._painter.snapshot(state, look)
         parts = [*picture.parts, *cable_lines(self.drives, state.positions.numpy())]
+        parts += sand_parts(self.model.world.sand)
         if self.contacts is not None and isinstance(state.touch, Touching):
             parts += self.contacts.pictures.parts(state.touch, self._body_size(state))
         return replace(picture, parts=tuple(parts))
@@ -325,6 +334,7 @@ class Solver:
             history=self.model.tetrahedra.history(),
             variation=unvaried(self.device),
             touch=Touch() if self.contacts is None else self.contacts.first_state(),
+            sunk=Sunk() if self.sand is None else self.sand.first_state(),
         )
 
     def _first_positions(self) -> wp.array[Any]:
@@ -447,6 +457,7 @@ class DynamicSolver(Solver):
         drives: Actuators whose efforts are commanded; their element sets are among the extras of the model.
         worlds: Number of worlds, see `OneByOne`; None for a solid by itself.
         contacts: What it touches, if the world has obstacles.
+        sand: What it sinks into, if the world has a `ResistiveGround`.
     """
 
     integrator: Integrator = "backward-euler"
@@ -460,6 +471,7 @@ class DynamicSolver(Solver):
         drives: Sequence[Drive] = (),
         worlds: int | None = None,
         contacts: Contacts | None = None,
+        sand: Sand | None = None,
     ) -> None:
         if inertia not in model.extras:
             raise InvalidValue("the model of a motion needs the inertia among its extras.")
@@ -474,7 +486,7 @@ class DynamicSolver(Solver):
         self.inertia = inertia
         many = _LED if isinstance(model.linear, KeptFactor) else _TOUCHING
         how = settings or Settings(1e-6, 20 if contacts is None else many)
-        super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts)
+        super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts, sand=sand)
         self._settling = Settling(self.dt)
 
     def _prepare(self) -> None:
@@ -531,13 +543,33 @@ class DynamicSolver(Solver):
         self.inertia.begin(state.positions, state.velocities)
         if isinstance(self.newton, TouchingNewton):
             self.newton.approach(self.inertia.starts, state.positions)
+        self._look_into_sand(state, begins=True)
         attempt = self.newton.settle(state.positions, fraction, holds)
         if not np.isfinite(attempt.residual):  # free flight has led to where a law has no energy: begin where it was
             wp.copy(state.positions, self.inertia.starts)
             if self.contacts is not None:
                 self.contacts.go_back()
             attempt = self.newton.settle(state.positions, fraction, holds)
+        if self.sand is not None and np.isfinite(attempt.residual):
+            self._look_into_sand(state, begins=False)
+            attempt = self.newton.settle(state.positions, fraction, holds)
+            self.sand.end(self._sunk(state), state.positions)
         self.inertia.end(state.positions, state.velocities)
         if not np.isfinite(attempt.residual):
             raise NotFinite
         return attempt.done
+
+    def _look_into_sand(self, state: State, *, begins: bool) -> None:
+        """Find out what ground that resists does on the way to where positions are: at first, and with what came out.
+
+        What it does depends on where nodes go, and they go where it lets them.
+        """
+        if self.sand is None:
+            return
+        if begins:
+            self.sand.begin(self._sunk(state), self.inertia.starts)
+        self.sand.look(state.positions)
+
+    def _sunk(self, state: State) -> SunkIn:
+        assert isinstance(state.sunk, SunkIn)
+        return state.sunk

@@ -12,6 +12,7 @@ from annelid.core.variation import Variation
 from annelid.fem.contact.state import Touch
 from annelid.fem.history import History
 from annelid.fem.linalg.memory import FactorMemory
+from annelid.fem.sand.state import Sunk
 
 
 @dataclass(kw_only=True)
@@ -30,6 +31,7 @@ class State:
         history: What the material remembers; nothing unless it has a Prony series.
         variation: Parameters in which worlds differ; empty while they do not.
         touch: What it touches; nothing without obstacles.
+        sunk: How it lies in ground that resists; nothing where there is none.
     """
 
     positions: wp.array[Any] = rows("node", wp.vec3d)
@@ -43,3 +45,4 @@ class State:
     history: History = nested()
     variation: Variation = nested()
     touch: Touch = nested()
+    sunk: Sunk = nested()

@@ -12,7 +12,8 @@ from annelid.core.options import Named
 from annelid.fem.contact.obstacles import touched_by_solids
 from annelid.fem.contact.settings import Contact
 from annelid.fem.integrators import Integrator, stage_of
-from annelid.shapes import Obstacle
+from annelid.shapes import Obstacle, ResistiveGround
+from annelid.shapes.resistive.among import require_no_hollows, sand_among
 from annelid.shapes.values import as_vector, step_or
 
 
@@ -27,7 +28,8 @@ class World(Named):
             step, or "midpoint", which does not but costs two to three times as much; of no use without inertia.
         velocity_damping: Rate at which velocities decay [1/s]; of no use without inertia.
         ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
-        obstacles: Rigid things that the solid touches; robots touch fewer of them, and without friction.
+        obstacles: Rigid things that the solid touches; robots touch fewer of them, and without friction. A solid in
+            motion may sink into one `ResistiveGround` among them.
         contact: How a solid touches them; of no use to robots.
     """
 
@@ -47,6 +49,18 @@ class World(Named):
             raise InvalidValue(f"velocity_damping must be a rate of 0 or more [1/s], not {self.velocity_damping!r}.")
         if not (isinstance(self.ramp, Real) and 0.0 <= self.ramp < math.inf):
             raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp!r}.")
-        touched_by_solids(self.obstacles)  # refuses what cannot be touched
+        require_no_hollows(self.sand, "solids")
+        touched_by_solids(self.touched)  # refuses what cannot be touched
         if not isinstance(self.contact, Contact):
             raise InvalidValue(f"contact must be a fem.Contact, such as fem.Contact(reach=1e-3), not {self.contact!r}.")
+
+    @property
+    def sand(self) -> ResistiveGround | None:
+        """The ground among the obstacles that resists like sand; None where there is none."""
+        return sand_among(self.obstacles, "solids")
+
+    @property
+    def touched(self) -> list[Obstacle]:
+        """The other obstacles."""
+        sand = self.sand
+        return [one for one in self.obstacles if one is not sand]

@@ -264,8 +264,8 @@ def as_rigids(obstacles: Any, physics: str) -> list[Rigid]:
     for number, one in enumerate(obstacles):
         if isinstance(one, ResistiveGround):
             raise InvalidValue(
-                f"{physics} cannot move through a ResistiveGround yet, and obstacle {number} is one: springs and 3-D "
-                "voxels can, others take a Plane, or a bed of grains where there is one."
+                f"{physics} cannot move through a ResistiveGround yet, and obstacle {number} is one: springs, 3-D "
+                "voxels and solids in motion can, others take a Plane, or a bed of grains where there is one."
             )
         if not isinstance(one, Obstacle):
             raise InvalidValue(

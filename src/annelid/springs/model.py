@@ -120,6 +120,11 @@ class Model:
             self._sand.hollows = hollows
             self.arrays.sand.assign([self._sand])
 
+    def bind_rates(self, rates: wp.array[Any], entries: wp.array[Any], mates: wp.array[Any]) -> None:
+        """Book what ground that resists does on the way back in these arrays, where there is sand."""
+        self._sand.rates, self._sand.entries, self._sand.mates = rates, entries, mates
+        self.arrays.sand.assign([self._sand])
+
     @property
     def numpy_real(self) -> type:
         """NumPy type of the chosen precision."""

@@ -11,12 +11,12 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ResistiveGround
 from annelid.shapes.resistive.among import require_above
+from annelid.shapes.resistive.facets import by_direction
 from annelid.springs.body import Body
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.world import World
 
 _KEEPING = ("symplectic", "euler")  # integrators that look at each position once a step
-_ALIKE = 0.1  # components of unit normals that differ by less may count as one direction
 
 
 def require_surface(body: Body, sand: ResistiveGround) -> None:
@@ -51,7 +51,7 @@ def corners_with_hollows(body: Body, sand: ResistiveGround | None) -> int:
 def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.Device) -> Any:
     """The structure of the kernels, with the triangles of each mass in the order of the surface."""
     corners = np.ascontiguousarray(body.triangles, np.int32)
-    masses, facets, ends = _by_direction(body.positions, corners)
+    masses, facets, ends = by_direction(body.positions, corners)
     numbers = types.Sand()
     numbers.ground = sand.numbers(types.real)
     numbers.mass_count, numbers.facet_count = body.mass_count, len(corners)
@@ -65,17 +65,12 @@ def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.De
     return numbers
 
 
-def _by_direction(positions: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mass and triangle of each corner, and whether it is the last of its mass that looks the same way at rest.
-
-    Corners come mass by mass, and those that look the same way one after the other.
-    """
-    p, q, r = (positions[corners[:, k]] for k in range(3))
-    areas = np.cross(q - p, r - p)
-    normals = areas / np.maximum(np.linalg.norm(areas, axis=1, keepdims=True), 1e-300)
-    directions = np.unique(np.round(normals / _ALIKE).astype(int), axis=0, return_inverse=True)[1].ravel()
-    masses, facets = corners.ravel(), np.repeat(np.arange(len(corners)), 3)
-    order = np.lexsort((facets, directions[facets], masses))
-    masses, facets = masses[order], facets[order]
-    groups = np.stack([masses, directions[facets]])
-    return masses, facets, np.append((groups[:, 1:] != groups[:, :-1]).any(axis=0), True)
+def entries_of_triangles(body: Body) -> np.ndarray:
+    """Where the corners of each triangle are among those of all masses, in the order of the surface, shape [k, 3]."""
+    corners = np.ascontiguousarray(body.triangles, np.int32)
+    masses, facets, _ = by_direction(body.positions, corners)
+    found = np.zeros(corners.shape, np.int32)
+    for entry_of_corner in range(3):
+        mine = corners[facets, entry_of_corner] == masses
+        found[facets[mine], entry_of_corner] = np.flatnonzero(mine)
+    return found

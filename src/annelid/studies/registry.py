@@ -40,6 +40,7 @@ STUDIES = {
     "sand-impact": ("annelid.studies.sand_impact", "SandImpact"),
     "sand-rft": ("annelid.studies.sand_rft", "SandRft"),
     "sand-steps": ("annelid.studies.sand_steps", "SandSteps"),
+    "sand-strength": ("annelid.studies.sand_strength", "SandStrength"),
     "grains-physics": ("annelid.studies.grains_physics", "GrainsPhysics"),
 }
 

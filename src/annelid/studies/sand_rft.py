@@ -20,7 +20,8 @@ from annelid.studies.support.intruders import Laboratory
 from annelid.studies.support.plots import figure
 from annelid.studies.support.stress_maps import StressMap, draw_maps
 
-_LI = "Li, Zhang and Goldman 2013"
+_LI, _AGARWAL = "Li, Zhang and Goldman 2013", "Agarwal, Goldman and Kamrin 2023"
+_COMPONENTS = "against", "upwards"
 _QUICK = ((0, 90), (0, -90), (30, 45), (-30, 45), (60, 0), (90, 0), (90, 45), (30, 0))
 
 
@@ -124,14 +125,7 @@ class SandRft:
     def measure(self, found: Found) -> list[Measurement]:
         """Likeness to the published maps, their scale, and ratios that do not depend on it."""
         ours = found.map
-        least = None if self.quick else 0.9
-        rows = []
-        for which, one in (("correlation", ours), ("fitted-correlation", ours.smoothed())):
-            for name, value in zip(("against", "upwards"), one.correlations(ours.published), strict=True):
-                bound = "at-least" if least else "near"
-                rows.append(Measurement(f"{which}-{name}", value, "", least, bound=bound, source=_LI))
-        spatial = zip(("against", "upwards"), ours.correlations(ours.in_space), strict=True)
-        rows += [Measurement(f"correlation-3d-{name}", value, source="3D-RFT") for name, value in spatial]
+        rows = self._likeness(ours)
         medium, left = ours.fitted("ours", found.density)
         assert medium.resistance is not None
         return [
@@ -144,6 +138,30 @@ class SandRft:
             Measurement("packing", found.packing),
             Measurement("grains", found.grains),
             Measurement("largest-overlap", found.overlap, source="of a diameter"),
+        ]
+
+    def _likeness(self, ours: StressMap) -> list[Measurement]:
+        """Correlations with the published laws, each judged by what it is.
+
+        The map of nine terms is a fit: it is compared with the same fit of ours. Plates themselves are compared with
+        the law in space, which has the kink where a plate begins to press; nine terms have none, so that not even the
+        plates of that law are like them. How much they are stands beside ours.
+        """
+        least, bound = (None, "near") if self.quick else (0.9, "at-least")
+        theirs = StressMap(ours.angles, ours.in_space)
+        judged = (
+            ("fitted-correlation", ours.smoothed().correlations(ours.published), _LI),
+            ("correlation-3d", ours.correlations(ours.in_space), _AGARWAL),
+        )
+        rows = [
+            Measurement(f"{which}-{name}", value, "", least, bound=bound, source=source)
+            for which, pair, source in judged
+            for name, value in zip(_COMPONENTS, pair, strict=True)
+        ]
+        plates = zip(_COMPONENTS, ours.correlations(ours.published), theirs.correlations(ours.published), strict=True)
+        return rows + [
+            Measurement(f"correlation-{name}", value, "", of_theirs, None, f"that of {_AGARWAL} with {_LI}")
+            for name, value, of_theirs in plates
         ]
 
     def _ratios(self, ours: StressMap) -> list[Measurement]:

@@ -21,6 +21,7 @@ def require_adjoint(solver: Stepping, state: State) -> None:
     refused = {
         f"the {model.world.integrator} integrator": (
             model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
+        "ground that resists (ResistiveGround)": (model.world.sand is not None, "use planes, spheres or boxes"),
         "element sets of the user (extras)": (
             any(id(each) not in known for each in model.extras), "use actuators, forces and holds"),
         "parameters of worlds (simulation.parameters)": (

@@ -98,7 +98,7 @@ def _obstacle(
     if not dynamic or world.integrator != "backward-euler":
         return "only motion by backward Euler can be, take dynamic=True and integrator='backward-euler'"
     if more or solid.threads or solid.fabrics:
-        return "extras, threads and fabrics are not among what acts there, leave them out"
+        return "extras, threads, fabrics and a ResistiveGround are not among what acts there, leave them out"
     if solid.carried:
         return "holds of the solid follow a path, leave out the motion of fix()"
     if solid.elements.shape[1] != 4:
@@ -108,7 +108,7 @@ def _obstacle(
     if not solid.hyperelastic or common_law(solid) is None:
         known = ", ".join(kind.__name__ for kind in LAWS)
         return f"all its materials need a law of one kind for large strains, {known} (Material.hyperelastic)"
-    refused = untouchable(as_rigids(world.obstacles, "solids"))
+    refused = untouchable(as_rigids(world.touched, "solids"))
     if refused is not None:
         return refused
     return next((reason for reason in map(unsupported_drive, drives) if reason), None)

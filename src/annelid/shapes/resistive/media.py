@@ -62,6 +62,15 @@ class Medium(Named):
             if value is not None and not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"{name} of a medium must be a number above 0, not {value!r}.")
 
+    def flat(self, law: str) -> float:
+        """Stress of a law on a flat plate that is pushed straight down, for each metre of depth [N/m³]."""
+        self.require(law)
+        if law == "2d":
+            assert self.coefficients is not None
+            return sum(self.coefficients[:5])
+        assert self.resistance is not None
+        return self.resistance * float(space_stress(0.0, 0.0, math.pi / 2, self.parts)[2])
+
     def require(self, law: str) -> None:
         """Refuse a law for which it has no coefficients."""
         missing = {"2d": self.coefficients, "3d": self.resistance}[law] is None

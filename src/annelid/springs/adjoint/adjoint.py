@@ -15,6 +15,7 @@ from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.memory import device_memory
 from annelid.springs.actuation import sine_signal
 from annelid.springs.adjoint.constants import (
+    GROUND,
     MATERIAL,
     SPRING,
     Constants,
@@ -25,6 +26,15 @@ from annelid.springs.adjoint.constants import (
     waves_of,
 )
 from annelid.springs.adjoint.kernels.gather import CPU_GROUP, CUDA_GROUP, Way
+from annelid.springs.adjoint.kernels.resisting import (
+    COEFFICIENTS,
+    FRICTION,
+    HEIGHT,
+    INERTIA,
+    PARTS,
+    RESISTANCE,
+    ROWS,
+)
 from annelid.springs.adjoint.kernels.signals import Kinds
 from annelid.springs.adjoint.motion import Motion
 from annelid.springs.adjoint.places import chunks_of, places_of
@@ -40,7 +50,7 @@ _WORKING = 4.0  # states that the way back works with
 _SOFTEST = 1e-30  # stiffness below which a spring counts as none [N/m]
 _FACTORS = ("amplitude", "frequency", "delay", "controls")
 _OWN = ("masses", "mass_factor", "forces", "gravity", "velocity_damping", "drag", "friction", "sliding_friction",
-        "contact_stiffness")  # fmt: skip
+        "contact_stiffness", *GROUND)  # fmt: skip
 
 
 class SpringAdjoint:
@@ -209,17 +219,30 @@ class SpringAdjoint:
             for name, array in (("sliding_friction", ledger.by_friction), ("contact_stiffness", ledger.by_contact)):
                 table = of(array)  # of no rows where there are no obstacles
                 found[name] = summed(table.reshape(len(table), worlds, now.masses.shape[-1]), 2).T
+            if self._of.features.resisted:
+                found |= self._by_ground(of(motion.by_ground))
         if way.factors:
             signals = np.zeros((worlds, self._of.signal_count, 4))
             signals[:, :, :3] = ledger.by_signals.numpy()
             found["signals"], found["controls"] = signals, np.array(ledger.by_controls.numpy())
         return found
 
+    def _by_ground(self, table: np.ndarray) -> dict[str, np.ndarray]:
+        """Rates by the numbers of ground that resists, from those of each mass, shape [rows, masses of all worlds]."""
+        rows = summed(table.reshape(len(table), self._of.worlds, -1), 2).T
+        first = {"resistance": RESISTANCE, "friction": FRICTION, "height": HEIGHT, "inertia": INERTIA}
+        found = {f"ground_{name}": rows[:, row] for name, row in first.items()}
+        found["ground_parts"] = rows[:, PARTS:COEFFICIENTS]
+        return found | {"ground_coefficients": rows[:, COEFFICIENTS:ROWS]}
+
     # --- parts ---
 
     def _require(self, values: Mapping[str, np.ndarray]) -> None:
-        """Refuse a table of controls that does not fit the steps or the limits of its channels."""
+        """Refuse a table of controls that does not fit the steps or the limits of its channels, and several grounds."""
         assert self._plan is not None
+        for name in GROUND:
+            if name in values and (values[name] != values[name][:1]).any():
+                raise InvalidValue(f"{name} must be the same in all worlds, which share one ground: give one value.")
         table = values.get("controls")
         if table is None:
             return

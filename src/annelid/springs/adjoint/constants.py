@@ -12,10 +12,15 @@ from typing import Any
 import numpy as np
 
 from annelid.core.adjoint import Input, summed
+from annelid.shapes import ResistiveGround
 from annelid.springs.actuation import sine_signal
 from annelid.springs.model import Model
 
 SPRING, MATERIAL = ("stiffness", "rest_lengths", "damping"), ("stiffness", "rest_length", "damping")
+GROUND = (
+    "ground_resistance", "ground_friction", "ground_height", "ground_inertia", "ground_parts", "ground_coefficients",
+)  # fmt: skip
+"""Numbers of ground that resists, see `shapes.resistive`."""
 _UNITS = {"stiffness": "N/m", "rest_lengths": "m", "damping": "N s/m"}
 
 
@@ -38,6 +43,12 @@ class Constants:
         sliding_friction: Of obstacles, shape [worlds, o].
         contact_stiffness: Of obstacles [N/m], shape [worlds, o].
         signals: Parameters of signals, shape [worlds, g, 4].
+        ground_resistance: Of ground that resists, for the law in space [N/m³], shape [worlds].
+        ground_friction: Coulomb coefficient of that law, shape [worlds].
+        ground_height: Height of its surface [m], shape [worlds].
+        ground_inertia: Stress per squared normal speed [kg/m³], shape [worlds].
+        ground_parts: Factors on the three terms of that law, shape [worlds, 3].
+        ground_coefficients: Of the law in a vertical plane [N/m³], shape [worlds, 9].
         controls: Table of commands, shape [worlds, intervals, channels]; None where those of the state are held.
     """
 
@@ -55,6 +66,12 @@ class Constants:
     sliding_friction: np.ndarray
     contact_stiffness: np.ndarray
     signals: np.ndarray
+    ground_resistance: np.ndarray
+    ground_friction: np.ndarray
+    ground_height: np.ndarray
+    ground_inertia: np.ndarray
+    ground_parts: np.ndarray
+    ground_coefficients: np.ndarray
     controls: np.ndarray | None = None
 
 
@@ -78,7 +95,45 @@ def constants_of(model: Model, state: Any) -> Constants:
         sliding_friction=every([contact.sliding_friction for contact in contacts]),
         contact_stiffness=every([contact.stiffness for contact in contacts]),
         signals=every(np.asarray(model.arrays.signal_parameters.numpy()).reshape(-1, 4)),
+        **{name: every(value) for name, value in _ground_of(world.sand).items()},
     )
+
+
+def _ground_of(sand: ResistiveGround | None) -> dict[str, Any]:
+    """Numbers of ground that resists; none of them is used where there is none."""
+    if sand is None:
+        return {"ground_parts": np.ones(3), "ground_coefficients": np.zeros(9)} | dict.fromkeys(GROUND[:4], 0.0)
+    medium = sand.of
+    return {
+        "ground_resistance": medium.resistance or 0.0,
+        "ground_friction": sand.friction,
+        "ground_height": sand.height,
+        "ground_inertia": sand.inertia * (medium.density or 0.0),
+        "ground_parts": np.array(medium.parts),
+        "ground_coefficients": np.array(medium.coefficients or np.zeros(9)),
+    }
+
+
+def _ground_inputs(model: Model, base: Constants) -> list[Input]:
+    """What of ground that resists gradients can be taken by; each law has its own."""
+    sand = model.world.sand
+    level = "" if sand is not None else "the simulation has no ResistiveGround"
+    space, plane = (level or ("" if sand and sand.law == law else f"the ResistiveGround has another law than {law!r}")
+                    for law in ("3d", "2d"))  # fmt: skip
+    return [
+        Input("ground_resistance", ("world",), base.ground_resistance, unit="N/m³", positive=True,
+              does="resistance of ground that resists, for the law '3d'", idle=space),
+        Input("ground_friction", ("world",), base.ground_friction, low=0.0,
+              does="Coulomb coefficient between body and ground that resists", idle=space),
+        Input("ground_parts", ("world", "term"), base.ground_parts, does="factors on the terms of the law '3d'",
+              idle=space),
+        Input("ground_coefficients", ("world", "coefficient"), base.ground_coefficients, unit="N/m³",
+              does="coefficients of the law '2d'", idle=plane),
+        Input("ground_height", ("world",), base.ground_height, unit="m", does="height of ground that resists",
+              idle=level),
+        Input("ground_inertia", ("world",), base.ground_inertia, unit="kg/m³", low=0.0,
+              does="stress of ground that resists per squared normal speed", idle=level),
+    ]  # fmt: skip
 
 
 def waves_of(model: Model) -> np.ndarray:
@@ -135,6 +190,7 @@ def inputs_of(model: Model, base: Constants) -> dict[str, Input]:
               np.broadcast_to([channel.rest for channel in channels], (worlds, 1, len(channels))).astype(float),
               free=1, does="commands, each interval as long as the others", idle=uncommanded),
     ]  # fmt: skip
+    found += _ground_inputs(model, base)
     return {one.name: one for one in found}
 
 

@@ -13,10 +13,11 @@ from annelid.core.adjoint import Plan, Stretch
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.state import overwrite
-from annelid.springs.adjoint.constants import Constants
+from annelid.springs.adjoint.constants import GROUND, Constants
 from annelid.springs.adjoint.kernels.back import begin_kernel, chunk_kernel, step_kernel, team_back
 from annelid.springs.adjoint.kernels.gather import CUDA_GROUP, Way
 from annelid.springs.adjoint.kernels.ledger import ledger_of, pick_kernel, place_kernel, shelf_of
+from annelid.springs.adjoint.kernels.resisting import ROWS
 from annelid.springs.adjoint.kernels.signals import CHUNK_LANES, Kinds, signal_kernel, term_kernel
 from annelid.springs.adjoint.kernels.there import (
     PLACE,
@@ -32,6 +33,7 @@ from annelid.springs.adjoint.places import Chunks, Places
 from annelid.springs.adjoint.sides import AHEAD, Side, row_count
 from annelid.springs.kernels.program import pass_kernel
 from annelid.springs.model import Model
+from annelid.springs.sand import entries_of_triangles
 
 _BLOCK = 128
 _AROUND = ("gravity", "velocity_damping", "drag", "friction", "sliding_friction", "contact_stiffness")
@@ -77,6 +79,7 @@ class Motion:
         self._at_hand: int | None = None  # number of a stretch that was run again beside the way back of the next one
         self._beside = wp.Stream(self.device) if self.device.is_cuda else None
         self.ledger, self._shelf = self._ledger(chunks), self._new_shelf()
+        self.by_ground = self._zeros((0, 0), model.types.real)  # rates by ground that resists, see `kernels.resisting`
         self._of_springs = wp.array(places.of_springs, dtype=wp.int32, device=self.device)
         self._before: Constants | None = None  # numbers that were taken over last
         self._as_built = True  # whether springs have the constants of the simulation
@@ -104,6 +107,8 @@ class Motion:
             self._assign("forces", now.forces.reshape(-1, 3).astype(real), model.types.vec3)
         if not _alike(before, now, *_AROUND):
             self._set_surroundings(now)
+        if model.world.sand is not None and not _alike(before, now, *GROUND):
+            self._set_ground(now)
         course = self.course
         if not _alike(before, now, "masses"):
             course.inverse_masses.assign(np.where(model.one.fixed, 0.0, 1.0 / now.masses).ravel().astype(real))
@@ -157,6 +162,13 @@ class Motion:
             obstacles["friction"], obstacles["sliding_friction"] = now.friction.ravel(), now.sliding_friction.ravel()
             obstacles["stiffness"] = now.contact_stiffness.ravel()
             arrays.obstacles.assign(obstacles)
+
+    def _set_ground(self, now: Constants) -> None:
+        """Write the numbers of ground that resists."""
+        sand = self.model.arrays.sand.numpy().copy()
+        for name in GROUND:
+            sand["ground"][name.removeprefix("ground_")] = vars(now)[name][0]
+        self.model.arrays.sand.assign(sand)
 
     def _set_table(self, controls: np.ndarray | None) -> None:
         """Take a table of commands over; none holds the commands of the state."""
@@ -243,7 +255,7 @@ class Motion:
         for array in (
             ledger.position_bars, ledger.velocity_bars, ledger.by_stiffness, ledger.by_tension, ledger.by_damping,
             ledger.by_pull, ledger.by_mass, ledger.by_friction, ledger.by_contact, ledger.by_controls,
-            ledger.by_signals,
+            ledger.by_signals, self.by_ground,
         ):  # fmt: skip
             array.zero_()
 
@@ -409,6 +421,15 @@ class Motion:
         ledger.by_signals = self._zeros((model.worlds, model.signal_count), wp.vec3d)
         return ledger
 
+    def _book_ground(self, masses: int) -> None:
+        """Make room for the rates by ground that resists, and for those that triangles hand on."""
+        model, types = self.model, self.model.types
+        self.by_ground = self._zeros((ROWS if model.features.resisted else 0, masses), types.real)
+        if model.features.resisted:
+            mates = entries_of_triangles(model.body)
+            entries = self._zeros((2, mates.size), types.vec3)
+            model.bind_rates(self.by_ground, entries, wp.array(mates, dtype=wp.vec3i, device=self.device))
+
     def _book(self) -> None:
         """Make room for the rates that are asked for."""
         assert self.way is not None
@@ -421,6 +442,7 @@ class Motion:
         obstacles = len(self.model.world.contacts)
         for name in ("by_friction", "by_contact"):
             setattr(ledger, name, self._zeros((obstacles, masses), types.real))
+        self._book_ground(masses)
         ledger.by_factor = self._zeros((2, self._places.count if way.factors else 0), types.real)
         chunks = len(ledger.chunks) * self.model.worlds if way.factors else 0
         ledger.by_chunk = self._zeros((self._plan.every, chunks), types.real)

@@ -23,7 +23,11 @@ def require_adjoint(model: Model, state: Any) -> None:
         "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
         "closed shapes other than spheres and boxes as obstacles": (
             GRID in features.touching, "use planes, spheres, boxes or a HeightField"),
-        "ground that resists (ResistiveGround)": (features.resisted, "use planes, spheres, boxes or a HeightField"),
+        "hollows in ground that resists (repose of the ResistiveGround)": (model.hollow_count > 0, "use repose=None"),
+        "ground that resists (ResistiveGround) beside other obstacles": (
+            features.resisted and bool(world.contacts), "leave out the others"),
+        "ground that resists (ResistiveGround) on CUDA": (
+            features.resisted and model.device.is_cuda, "use device='cpu'"),
         "bodies that were edited while they ran": (model.network.edited, "build the changed body anew"),
         "parameters of worlds (simulation.parameters)": (
             state.variation.there, "give stiffness, damping, friction, masses and gravity to the rollout"),

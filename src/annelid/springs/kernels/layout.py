@@ -140,6 +140,10 @@ def _sand(real: Any, vec3: Any, bits: int) -> Any:
         level=real,  # cosine of the angle of repose: faces that look down by more keep hollows; 2 where none do
         hollows=wp.array[real],  # of a state: how far sand is below those [m]; none are kept if empty
         areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
+        # Of motions that are run back; here by reference, since the parameters of a kernel on CUDA are limited:
+        rates=wp.array2d[real],  # by each number of the ground, of each mass
+        entries=wp.array2d[vec3],  # by the areas of triangles at each corner, of even and of odd steps
+        mates=wp.array[wp.vec3i],  # the three corners of each triangle among these
     )
 
 

@@ -27,32 +27,19 @@ def resist_of(types: Layout) -> wp.Function:
     the mean of that and of what came out. A corner that has left sand behind feels nothing until it is back.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    functions = resistance(real)
-    stress, flow, leave, slowed = functions.stress, functions.flow, _leave(types), slowed_of(real)
-    again = _push(types)
+    pushed, slowed = _push(types), slowed_of(real)
 
     @wp.func
     def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
-        ground = sand[0].ground
-        depth = ground.height - x[2]
+        depth = sand[0].ground.height - x[2]
         if i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
             free = a
-            push = vec3()
-            area = vec3()
-            for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-                area += sand[0].areas[sand[0].facets[entry]]
-                if sand[0].ends[entry]:
-                    size = wp.length(area)
-                    if size > real(0.0):
-                        normal = area / size
-                        if leave(entry, sand, wp.dot(normal, v_from) * horizon, normal[2]) == real(0.0):
-                            push += size * (depth * stress(ground, normal, next_v) + flow(ground, normal, next_v))
-                    area = vec3()
+            push = pushed(i, sand, depth, next_v, v_from * horizon, True)
             a = slowed(free, next_v, push * inverse_mass, horizon)
             slow_v = v_from + a * horizon
             if wp.dot(slow_v, slow_v) > real(wp.static(HELD)) * wp.dot(next_v, next_v):
-                push = again(i, sand, depth, real(0.5) * (next_v + slow_v))
+                push = pushed(i, sand, depth, real(0.5) * (next_v + slow_v), vec3(), False)
                 a = slowed(free, next_v, push * inverse_mass, horizon)
         elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
@@ -63,13 +50,16 @@ def resist_of(types: Layout) -> wp.Function:
 
 
 def _push(types: Layout) -> wp.Function:
-    """Force on mass i at a depth if it moved at v; hollows are those of this step [N]."""
+    """Force on mass i at a depth if it moved at v [N]; corners look how far they have left sand behind if `leaving`.
+
+    `way` is how far the mass has come in the last step [m], of no use if it is not leaving.
+    """
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    functions = resistance(real)
+    functions, leave = resistance(real), _leave(types)
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3) -> vec3:
+    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3, way: vec3, leaving: bool) -> vec3:
         ground = sand[0].ground
         found = vec3()
         area = vec3()
@@ -77,12 +67,10 @@ def _push(types: Layout) -> wp.Function:
             area += sand[0].areas[sand[0].facets[entry]]
             if sand[0].ends[entry]:
                 size = wp.length(area)
-                filled = size > real(0.0)
-                if sand[0].hollows.shape[0] > 0:
-                    filled = filled and sand[0].hollows[entry] == real(0.0)
-                if filled:
+                if size > real(0.0):
                     normal = area / size
-                    found += size * (depth * stress(ground, normal, v) + flow(ground, normal, v))
+                    if leave(entry, sand, wp.dot(normal, way), normal[2], leaving) == real(0.0):
+                        found += size * (depth * stress(ground, normal, v) + flow(ground, normal, v))
                 area = vec3()
         return found
 
@@ -90,19 +78,20 @@ def _push(types: Layout) -> wp.Function:
 
 
 def _leave(types: Layout) -> wp.Function:
-    """How far sand is below a corner, once it has come `ahead` along its normal in the last step [m].
+    """How far sand is below a corner, once it has come `ahead` along its normal in the last step, if it is leaving [m].
 
     Sand flows to where its slope is at most that of repose: it follows faces that are steeper, and those that look up.
     """
     real, Sand = types.real, types.Sand
 
     @wp.func
-    def leave(entry: int, sand: wp.array[Sand], ahead: real, up: real) -> real:
+    def leave(entry: int, sand: wp.array[Sand], ahead: real, up: real, leaving: bool) -> real:
         hollow = real(0.0)
         if sand[0].hollows.shape[0] > 0:
-            if up < -sand[0].level:
-                hollow = wp.max(sand[0].hollows[entry] - ahead, real(0.0))
-            sand[0].hollows[entry] = hollow
+            hollow = sand[0].hollows[entry]
+            if leaving:
+                hollow = wp.where(up < -sand[0].level, wp.max(hollow - ahead, real(0.0)), real(0.0))
+                sand[0].hollows[entry] = hollow
         return hollow
 
     return leave

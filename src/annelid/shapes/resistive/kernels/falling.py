@@ -1,8 +1,8 @@
-"""Steps of a rigid body that moves freely in ground that resists, in double precision.
+"""Steps of rigid bodies that move in ground that resists, in double precision.
 
 The whole body is held like a mass of springs is: it looks where weight would bring it within a step, and what the law
 gives for that motion stops it exactly if the work done on the way would; else it is the force of the step. Forces are
-summed over pieces of its surface, each at its own depth and velocity.
+summed over pieces of its surface, each at its own depth and velocity. Bodies do not touch each other.
 """
 
 import functools
@@ -16,19 +16,19 @@ wp.set_module_options({"enable_backward": False})
 
 @functools.cache
 def fall_kernel() -> wp.Kernel:
-    """Many steps of one body, by one thread; every `every` steps what it does is written down."""
+    """Many steps of each body, by one thread; a driven one keeps its velocity and spin."""
     functions = resistance(wp.float64)
     stress, flow, Ground = functions.stress, functions.flow, functions.Ground
 
     @wp.func
     def felt(
-        ground: Ground, place: wp.vec3d, turn: wp.mat33d, v: wp.vec3d, w: wp.vec3d, normals: wp.array[wp.vec3d],
-        arms: wp.array[wp.vec3d], areas: wp.array[wp.float64],
+        ground: Ground, place: wp.vec3d, turn: wp.mat33d, v: wp.vec3d, w: wp.vec3d, first: int, last: int,
+        normals: wp.array[wp.vec3d], arms: wp.array[wp.vec3d], areas: wp.array[wp.float64],
     ) -> wp.spatial_vectord:  # fmt: skip
         """Force and torque about the centre of mass on a body with velocity v and spin w."""
         force = wp.vec3d()
         torque = wp.vec3d()
-        for k in range(areas.shape[0]):
+        for k in range(first, last):
             arm = turn * arms[k]
             depth = ground.height - place[2] - arm[2]
             if depth > wp.float64(0.0):
@@ -41,43 +41,48 @@ def fall_kernel() -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False)
     def fall(
-        steps: int, every: int, dt: wp.float64, gravity: wp.vec3d, ground: Ground, mass: wp.float64, inertia: wp.mat33d,
+        steps: int, dt: wp.float64, gravity: wp.vec3d, ground: Ground, masses: wp.array[wp.float64],
+        inertias: wp.array[wp.mat33d], driven: wp.array[wp.bool], firsts: wp.array[wp.int32],
         normals: wp.array[wp.vec3d], arms: wp.array[wp.vec3d], areas: wp.array[wp.float64],
         places: wp.array[wp.vec3d], turns: wp.array[wp.quatd], velocities: wp.array[wp.vec3d],
         spins: wp.array[wp.vec3d], forces_out: wp.array[wp.vec3d],
     ):  # fmt: skip
-        place = places[0]
-        q = turns[0]
-        v = velocities[0]
-        w = spins[0]
+        body = wp.tid()
+        place = places[body]
+        q = turns[body]
+        v = velocities[body]
+        w = spins[body]
+        mass = masses[body]
+        inertia = inertias[body]
         back = wp.inverse(inertia)
-        for step in range(steps):
+        force = wp.vec3d()
+        for _step in range(steps):
             turn = wp.quat_to_matrix(q)
             own = turn * inertia * wp.transpose(turn)
             yielding = turn * back * wp.transpose(turn)
-            v = v + dt * gravity
-            w = w - dt * (yielding * wp.cross(w, own * w))
-            load = felt(ground, place, turn, v, w, normals, arms, areas)
+            if not driven[body]:
+                v = v + dt * gravity
+                w = w - dt * (yielding * wp.cross(w, own * w))
+            load = felt(ground, place, turn, v, w, firsts[body], firsts[body + 1], normals, arms, areas)
             force = wp.vec3d(load[0], load[1], load[2])
             torque = wp.vec3d(load[3], load[4], load[5])
-            moving = mass * wp.dot(v, v) + wp.dot(w, own * w)
-            slowing = -dt * (wp.dot(force, v) + wp.dot(torque, w))
-            if slowing >= moving:
-                force = -mass * v / dt
-                v = wp.vec3d()
-                w = wp.vec3d()
-            else:
-                v = v + (dt / mass) * force
-                w = w + dt * (yielding * torque)
+            if not driven[body]:
+                moving = mass * wp.dot(v, v) + wp.dot(w, own * w)
+                slowing = -dt * (wp.dot(force, v) + wp.dot(torque, w))
+                if slowing >= moving:
+                    force = -mass * v / dt
+                    v = wp.vec3d()
+                    w = wp.vec3d()
+                else:
+                    v = v + (dt / mass) * force
+                    w = w + dt * (yielding * torque)
             place = place + dt * v
             rate = wp.quatd(w[0], w[1], w[2], wp.float64(0.0)) * q
             q = wp.normalize(q + wp.float64(0.5) * dt * rate)
-            if (step + 1) % every == 0:
-                k = (step + 1) / every
-                places[k] = place
-                turns[k] = q
-                velocities[k] = v
-                spins[k] = w
-                forces_out[k] = force
+        places[body] = place
+        turns[body] = q
+        velocities[body] = v
+        spins[body] = w
+        forces_out[body] = force
 
     return fall

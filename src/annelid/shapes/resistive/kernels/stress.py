@@ -123,7 +123,7 @@ def _plane(real: Any, Ground: Any) -> wp.Function:
 def _space(real: Any, Ground: Any) -> wp.Function:
     """The law in space, with what friction allows along the surface."""
     vec3 = wp.types.vector(length=3, dtype=real)
-    polynomials = _polynomials(real)
+    polynomials = polynomials_of(real)
 
     @wp.func
     def stress(ground: Ground, normal: vec3, u: vec3) -> vec3:
@@ -146,7 +146,8 @@ def _space(real: Any, Ground: Any) -> wp.Function:
     return stress
 
 
-def _polynomials(real: Any) -> wp.Function:
+@functools.cache
+def polynomials_of(real: Any) -> wp.Function:
     """Three polynomials of third degree in three numbers, with coefficients in the order of the paper.
 
     Products of the numbers are computed once for all three: the law is most of what sand costs.

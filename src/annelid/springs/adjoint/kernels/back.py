@@ -13,6 +13,7 @@ from annelid.core.launch import team_barrier, team_range
 from annelid.springs.adjoint.kernels.gather import Way, thread_back, vector_back
 from annelid.springs.adjoint.kernels.ledger import ledger_of, shelf_of
 from annelid.springs.adjoint.kernels.own import own_back
+from annelid.springs.adjoint.kernels.resisting import corners_back
 from annelid.springs.adjoint.kernels.signals import Kinds, add_chunk, add_chunk_by_lanes, add_signal
 from annelid.springs.adjoint.kernels.there import ENDS, FIRST, course_of, sight_of
 from annelid.springs.kernels.gather import WIDTH
@@ -95,6 +96,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     gather, begin, own = vector_back(types, way), _begin(features, way.own), own_back(features, way.own)
     seeded, add_up, add_signals = _seeded(types), add_chunk(types), add_signal(features, kinds)
     rated, factors, finish, world_of = way.own, way.factors, _finish(types, way.own), mass_world(features)
+    resisted, from_corners = features.resisted, corners_back(types)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_back(
@@ -141,6 +143,8 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
                 lowest = group * wp.static(WIDTH)
                 for i in range(lowest, wp.min(lowest + wp.static(WIDTH), model.mass_count)):
                     x_bar = ledger.position_bars[i] - shelf.position_sums[i]
+                    if wp.static(resisted):
+                        x_bar += from_corners(i, model.sand, step % 2, x_at)
                     v_bar = ledger.velocity_bars[i] - shelf.velocity_sums[i]
                     x_bar = seeded(x_bar, i, row, sight.position_seeds)
                     v_bar = seeded(v_bar, i, row, sight.velocity_seeds)

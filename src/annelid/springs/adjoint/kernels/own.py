@@ -1,4 +1,4 @@
-"""What of a step run back needs no neighbour: gravity, drag, forces, contacts and guides of one mass."""
+"""What of a step run back is up to one mass: gravity, drag, forces, contacts, ground that resists and guides."""
 
 import functools
 
@@ -6,6 +6,7 @@ import warp as wp
 
 from annelid.springs.adjoint.kernels.contact import touch_back, touched_of
 from annelid.springs.adjoint.kernels.ledger import ledger_of
+from annelid.springs.adjoint.kernels.resisting import resist_back
 from annelid.springs.adjoint.kernels.surfaces import CURVED
 from annelid.springs.kernels.dynamics import push_of, touch_of
 from annelid.springs.kernels.gather import thread_gather
@@ -29,6 +30,7 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
     contacts, touches = contacts_back(features, rated, single), bool(features.touching)
     pushed, guided, Parameters = features.pushed, features.guided, types.Parameters
+    resisted, alone, sand_back = features.resisted, untouched(features), resist_back(types, rated)
 
     @wp.func
     def own(
@@ -62,6 +64,12 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
                     a_bar = axis * wp.dot(axis, a_bar)
                 if model.guides[i] == 2:
                     a_bar = a_bar - axis * wp.dot(axis, a_bar)
+            if wp.static(resisted):
+                a = alone(i, step, model, work, parameters, here, v, positions, velocities)
+                sunk = sand_back(i, model.sand, here, v, a, dt, a_bar, positions, step % 2)
+                a_bar = sunk.acceleration
+                v_bar += sunk.velocity
+                x_bar += sunk.position
             if wp.static(touches):
                 found = contacts(i, step, model, parameters, work, here, v, after, a_bar, positions, velocities, ledger)
                 a_bar = found.acceleration
@@ -83,6 +91,8 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
                 more = wp.dot(force, a_bar)
                 if wp.static(touches):
                     more += found.product
+                if wp.static(resisted):
+                    more += sunk.inverse_mass
                 ledger.by_pull[i] = ledger.by_pull[i] + vec4(a_bar[0], a_bar[1], a_bar[2], effort)
                 ledger.by_mass[i] = ledger.by_mass[i] + vec4(more, -along, -speed * along, real(0.0))
         ledger.position_bars[i] = x_bar
@@ -91,6 +101,32 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
         speeds_out[i] = vec4(v[0], v[1], v[2], real(0.0))
 
     return own
+
+
+@functools.cache
+def untouched(features: Features) -> wp.Function:
+    """The acceleration of a mass that touches nothing, found once more from the springs as on the way there."""
+    types = layout(features.real)
+    vec3, vec4, Arrays, Work, Parameters = types.vec3, types.vec4, types.Arrays, types.Work, types.Parameters
+    spring_force = thread_gather(types, features.springs("symplectic"), 1)
+    pushed, worlds = features.pushed, features.worlds
+
+    @wp.func
+    def alone(
+        i: int, step: int, model: Arrays, work: Work, parameters: Parameters, here: vec4, v: vec3,
+        positions: wp.array[vec4], velocities: wp.array[vec3],
+    ) -> vec3:  # fmt: skip
+        x = vec3(here[0], here[1], here[2])
+        factors = step * model.signal_count * model.world_count
+        if wp.static(worlds):
+            factors += i // model.masses_a_world * model.signal_count
+        force = spring_force(i, 0, wp.int64(0), x, v, model, work, factors, vec4(), positions, velocities)
+        force = force - v * (parameters.drag * wp.length(v))
+        if wp.static(pushed):
+            force += model.forces[i]
+        return force * here[3] + parameters.gravity - v * parameters.velocity_damping
+
+    return alone
 
 
 @functools.cache
@@ -106,27 +142,10 @@ def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
     Arrays, Work, Ledger, Parameters = types.Arrays, types.Work, ledger_of(types), types.Parameters
     Touched, back_through = touched_of(types), touch_back(types, features.touching, features.growing)
     gap_at, push_at = obstacle_gap(types, features.touching), push_of(types, features.growing)
-    touch, spring_force = touch_of(types, features.growing), thread_gather(types, features.springs("symplectic"), 1)
-    curved, guided, pushed = any(kind in CURVED for kind in features.touching), features.guided, features.pushed
-    own, worlds = features.own, features.worlds
+    touch, before_contacts = touch_of(types, features.growing), untouched(features)
+    curved, guided, own = any(kind in CURVED for kind in features.touching), features.guided, features.own
     several = curved or guided or not single
     noise = 16.0 * (1.2e-7 if features.real is wp.float32 else 2.2e-16)
-
-    @wp.func
-    def before_contacts(
-        i: int, step: int, model: Arrays, work: Work, parameters: Parameters, here: vec4, v: vec3,
-        positions: wp.array[vec4], velocities: wp.array[vec3],
-    ) -> vec3:  # fmt: skip
-        """The acceleration of a mass that touches nothing, as on the way there."""
-        x = vec3(here[0], here[1], here[2])
-        factors = step * model.signal_count * model.world_count
-        if wp.static(worlds):
-            factors += i // model.masses_a_world * model.signal_count
-        force = spring_force(i, 0, wp.int64(0), x, v, model, work, factors, vec4(), positions, velocities)
-        force = force - v * (parameters.drag * wp.length(v))
-        if wp.static(pushed):
-            force += model.forces[i]
-        return force * here[3] + parameters.gravity - v * parameters.velocity_damping
 
     @wp.func
     def back(

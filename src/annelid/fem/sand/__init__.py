@@ -1,0 +1,1 @@
+"""Ground that resists like sand, below solids of finite elements that move."""
