@@ -134,8 +134,9 @@ def _told(result: Result) -> str:
     """Where the numbers and curves come from."""
     versions = ", ".join(f"{name} {value}" for name, value in result.versions.items())
     curves = ", ".join(f"`{name}`" for name in result.plots)
+    lasted = f"{result.report.seconds:.0f} s{' after it was taken up again' if result.options.get('resume') else ''}"
     facts = [
-        f"{form_of(result).capitalize()} form, {result.report.device}, {result.report.seconds:.0f} s",
+        f"{form_of(result).capitalize()} form, {result.report.device}, {lasted}",
         result.date.replace("T", " ").removesuffix("+00:00") + " UTC" if result.date else "date unknown",
         versions,
         f"file `{result.path.as_posix()}`",
