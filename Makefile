@@ -28,8 +28,8 @@ test: $(VENV)/.dev  ## Run the test suite, three files at a time
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 
-tutorials: $(VENV)/.dev  ## Run all tutorials of the documentation, the long ones too
-	ANNELID_TUTORIALS=all $(BIN)/python -m pytest tests/test_tutorials.py
+tutorials: $(VENV)/.dev  ## Run the tutorials of the documentation, as the test suite does too
+	$(BIN)/python -m pytest tests/test_tutorials.py
 
 lint: $(VENV)/.dev  ## Check style, formatting and types
 	$(BIN)/ruff check

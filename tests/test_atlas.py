@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annelid.commands.atlas import command
-from annelid.commands.support.atlas import atlas, chosen, command_of
+from annelid.commands.support.atlas import atlas, chosen, command_of, form_of
 from annelid.commands.support.atlas_pages import as_html, as_markdown
 from annelid.commands.support.study_results import Result, find_results, read_result
 from annelid.core.errors import FileFormatError, InvalidValue
@@ -80,12 +80,27 @@ def test_the_command_repeats_options(tmp_path: Path) -> None:
     assert command_of(result).endswith("--device cuda")
 
 
+def test_other_sizes_are_a_stated_form_but_not_files_and_pauses(tmp_path: Path) -> None:
+    def result(**options: Any) -> Result:
+        facts = provenance(study_class("evolve-sensing")(**options))
+        return Result(tmp_path, Report("evolve-sensing", "cpu (2 cores)", 1.0, [], facts))
+
+    assert form_of(result()) == "full"
+    assert form_of(result(minutes=9.0, resume=True, checkpoints=tmp_path)) == "full"
+    assert form_of(result(population=100, resume=True)) == "stated"
+    assert form_of(result(population=100, quick=True)) == "quick"
+    assert (
+        command_of(result(population=100, minutes=9.0)) == "annelid study evolve-sensing --population 100 --device cpu"
+    )
+
+
 def test_the_command_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(tmp_path / "out" / "energy" / "results.json", "energy", GOOD)
     page = tmp_path / "atlas.md"
     assert command([str(tmp_path / "out"), "--out", str(page), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["studies"]["energy"]["passed"] is True
+    assert told["studies"]["energy"]["form"] == "full"
     assert len(told["not-run"]) == len(study_names()) - 1
     assert page.read_text(encoding="utf-8").startswith("# Atlas")
     with pytest.raises(InvalidValue, match=r"\.html or \.md"):

@@ -1,6 +1,5 @@
 """The tutorials are notebooks that run, assert what they answer, and show it."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,6 @@ nbclient = pytest.importorskip("nbclient")
 TUTORIALS = Path(__file__).parents[1] / "docs" / "tutorials"
 CELL = re.compile(r"^```\{code-cell\} python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGES = [page for page in sorted(TUTORIALS.glob("*.md")) if page.stem != "index"]
-LONG = {"cut", "evolve", "gait", "sand", "train"}
-"""Tutorials that compile for half a minute what no other test needs: `make tutorials` runs them too."""
 
 
 def cells(page: Path) -> list[str]:
@@ -50,8 +47,6 @@ def test_tutorials_ask_and_answer(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tutorials_run(page: Path, tmp_path: Path, kernel: Any) -> None:
-    if page.stem in LONG and "ANNELID_TUTORIALS" not in os.environ:
-        pytest.skip("make tutorials runs it")
     begin = f"%reset -f\n%cd -q {tmp_path}\n%matplotlib inline"  # nothing is left of the tutorial before
     code = [nbformat.v4.new_code_cell(text) for text in (begin, *cells(page))]
     notebook = nbformat.v4.new_notebook(cells=code)

@@ -19,9 +19,11 @@ from annelid.gallery import making, pictures, study_pages
 from annelid.gallery.cards import cards, write_index
 from annelid.gallery.entries import KINDS, entries, entry_of
 from annelid.gallery.footage import MOST_FRAMES, Footage
+from annelid.gallery.lighter import LIGHTER
 from annelid.gallery.making import DONE, FAILED, SOURCE, fail, is_made, make, shown, to_make
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
 from annelid.robots.registry import robot_names
+from annelid.scenes.registry import scene_class
 
 
 def test_every_name_of_every_registry_is_there() -> None:
@@ -30,6 +32,16 @@ def test_every_name_of_every_registry_is_there() -> None:
     assert sorted(entries()) == sorted(f"{kind}/{name}" for kind, names in known.items() for name in names)
     assert [key for key, entry in entries().items() if not (entry.summary() and entry.source.is_file())] == []
     assert [entry.key for entry in entries().values() if entry.shown_by and entry.shown_by not in entries()] == []
+
+
+def test_scenes_that_are_filmed_smaller_are_named_with_their_sizes() -> None:
+    for name, sizes in LIGHTER.items():
+        kind: Any = scene_class(name)
+        scene, words = kind(**sizes), entry_of(f"scene/{name}").command.split()
+        assert words[:3] == ["annelid", "view", name]
+        assert {flag: float(value) for flag, value in zip(words[3::2], words[4::2], strict=True)} == {
+            f"--{size.replace('_', '-')}": getattr(scene, size) for size in sizes
+        }
 
 
 def test_an_unknown_entry_is_answered_with_the_nearest() -> None:

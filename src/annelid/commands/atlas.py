@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from annelid.commands.support.atlas import atlas, chosen
+from annelid.commands.support.atlas import atlas, chosen, form_of
 from annelid.commands.support.atlas_pages import as_html, as_markdown
 from annelid.commands.support.options import parse
 from annelid.commands.support.study_results import Result, find_results
@@ -62,9 +62,10 @@ def summary(found: list[Result], path: Path) -> dict[str, object]:
     studies = {
         name: {
             "passed": result.report.passed,
-            "quick": result.quick,
+            "form": form_of(result),
             "date": result.date,
             "device": result.report.device,
+            "version": str(result.versions.get("annelid", "")),
             "file": result.path.as_posix(),
         }
         for name, result in speaking.items()
@@ -76,4 +77,5 @@ def _verdict(result: Result | None) -> str:
     if result is None:
         return "not run"
     verdict = {True: "holds", False: "does not hold", None: "nothing to hold against"}[result.report.passed]
-    return f"{verdict}{' (quick form)' if result.quick else ''}"
+    version = result.versions.get("annelid", "version unknown")
+    return f"{verdict} ({form_of(result)} form, {result.date[:10]}, {result.report.device}, {version})"

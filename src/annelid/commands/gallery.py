@@ -27,7 +27,7 @@ class Gallery:
     """Entries that are made at a time, each by a process of its own with an equal share of the cores."""
     film_seconds: float = FILM_SECONDS
     """CPU time that simulating a film may take [s]."""
-    most_seconds: float = 240.0
+    most_seconds: float = 600.0
     """Wall-clock time after which an entry is given up [s]."""
 
 

@@ -6,11 +6,12 @@ import platform
 import sys
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import PurePath
 from typing import Any
 
-_PACKAGES = ("annelid", "warp-lang", "numpy", "scipy")
+_PACKAGES = ("warp-lang", "numpy", "scipy")
 
 
 def provenance(settings: object | None = None) -> dict[str, Any]:
@@ -18,7 +19,11 @@ def provenance(settings: object | None = None) -> dict[str, Any]:
     made: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in _PACKAGES}},
+        "versions": {
+            "python": sys.version.split()[0],
+            "annelid": import_module("annelid").__version__,  # what runs, also where it is not installed
+            **{name: _version(name) for name in _PACKAGES},
+        },
     }
     if settings is not None:
         made["options"] = plain_fields(settings)

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from annelid.core.errors import UnknownName
 from annelid.envs.registration import TASKS, short, task
+from annelid.gallery.lighter import flags_of
 from annelid.gallery.shown_robots import SHOWN_BY
 from annelid.robots.registry import ROBOTS, robot_maker
 from annelid.scenes.registry import SCENES, scene_class
@@ -69,7 +70,7 @@ def entry_of(key: str) -> Entry:
 
 def _scenes() -> Iterator[Entry]:
     for name in sorted(SCENES):
-        yield Entry("scene", name, SCENES[name][0], f"annelid view {name}")
+        yield Entry("scene", name, SCENES[name][0], f"annelid view {name}{flags_of(name)}")
 
 
 def _environments() -> Iterator[Entry]:

@@ -13,6 +13,7 @@ from annelid.envs.registration import make_worlds
 from annelid.envs.spaces import host_observations, packed
 from annelid.gallery.entries import Entry
 from annelid.gallery.footage import Footage
+from annelid.gallery.lighter import options_of
 from annelid.gallery.shown_robots import SECONDS, breathing
 from annelid.robots.registry import robot_maker
 from annelid.scenes.registry import scene_class
@@ -49,7 +50,8 @@ def film(entry: Entry, budget: float, *, device: str = "auto", threads: int | No
     if entry.kind == "robot":
         simulation = breathing(robot_maker(entry.name), device=device, threads=threads)
         return _film_simulation(simulation, SECONDS, budget, None, False)
-    scene: Any = scene_class(entry.name)()
+    kind: Any = scene_class(entry.name)
+    scene = kind(**options_of(entry.name))
     simulation = scene.build(device=device, threads=threads)
     camera, follow = scene.viewpoint(simulation) if isinstance(scene, WithViewpoint) else (None, False)
     return _film_simulation(simulation, scene.duration, budget, camera, follow)

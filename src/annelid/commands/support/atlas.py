@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from annelid.commands.support.study_results import Result
@@ -13,6 +13,9 @@ from annelid.studies.registry import study_class, study_names
 
 VERDICTS = {True: "yes", False: "no", None: ""}
 """What a cell says about a number that holds, that does not, and that has nothing to hold against."""
+FORMS = ("quick", "stated", "full")
+"""Forms of a study, the last one speaks before the others: as its options say by default, with others, or `--quick`."""
+_PAUSES = {"minutes", "resume"}  # options that interrupt a study and go on with it, to the same result
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Section:
 
 
 def chosen(results: Iterable[Result]) -> dict[str, Result]:
-    """The result that speaks for each study: the full form before the quick one, then the newest."""
+    """The result that speaks for each study: the full form, else a stated one, else the quick one; then the newest."""
     found: dict[str, Result] = {}
     for result in results:
         name = result.report.name
@@ -51,15 +54,33 @@ def atlas(results: Iterable[Result]) -> list[Section]:
 
 def command_of(result: Result) -> str:
     """The command that repeats a result."""
-    name, options = result.report.name, result.options
-    defaults = plain_fields(study_class(name)())
-    changed = {key: value for key, value in options.items() if key in defaults and value != defaults[key]}
+    changed = {name: value for name, value in _changed(result).items() if name not in _PAUSES}
     device = "cuda" if result.report.device.startswith("cuda") else "cpu"
-    return " ".join(["annelid study", name, *(_flag(*item) for item in changed.items()), "--device", device])
+    flags = [_flag(name, value) for name, value in changed.items()]
+    return " ".join(["annelid study", result.report.name, *flags, "--device", device])
 
 
-def _weight(result: Result) -> tuple[bool, str]:
-    return (not result.quick, result.date)
+def form_of(result: Result) -> str:
+    """One of FORMS."""
+    if result.quick:
+        return "quick"
+    return "stated" if set(_changed(result)) - _PAUSES - _files(result.report.name) else "full"
+
+
+def _changed(result: Result) -> Mapping[str, Any]:
+    """Options that are not what they are by default."""
+    defaults = plain_fields(study_class(result.report.name)())
+    return {name: value for name, value in result.options.items() if name in defaults and value != defaults[name]}
+
+
+def _files(study: str) -> set[str]:
+    """Options that name files: what to compare with, and where to keep what is done."""
+    kind: Any = study_class(study)
+    return {each.name for each in fields(kind) if "Path" in str(each.type)} if is_dataclass(kind) else set()
+
+
+def _weight(result: Result) -> tuple[int, str]:
+    return (FORMS.index(form_of(result)), result.date)
 
 
 def _flag(name: str, value: Any) -> str:
@@ -77,25 +98,25 @@ def _overview(found: dict[str, Result]) -> Section:
         "Numbers of papers and of measurements beside ours, from the files that `annelid study` writes.",
         f"{len(found)} of {len(study_names())} studies have results here. In {verdicts.count(True)} of them every "
         f"number holds that is judged, in {verdicts.count(False)} some do not, and {verdicts.count(None)} judge none.",
-        "The quick form of a study is coarser than what was published, and judges fewer numbers than the full form.",
+        "The full form of a study has the sizes of its defaults, which are those that were published where something "
+        "was. A stated form has other sizes, which the command of its section names: it ends in minutes where the full "
+        "form takes hours. The quick form is the coarsest, and judges fewer numbers.",
     ]
     if missing:
         sentences.append(f"Not run: {', '.join(f'`{name}`' for name in missing)}.")
-    head = ("study", "form", "holds", "numbers that hold", "device", "date")
+    head = ("study", "form", "holds", "numbers that hold", "device", "date", "version")
     rows = [_overview_row(name, found.get(name)) for name in study_names()]
     return Section("Overview", sentences, Table(head, rows))
 
 
 def _overview_row(name: str, result: Result | None) -> tuple[str, ...]:
     if result is None:
-        return (name, "not run", "", "", "", "")
+        return (name, "not run", "", "", "", "", "")
     judged = [m.passed for m in result.report.measurements if m.passed is not None]
     count = f"{sum(judged)} of {len(judged)}" if judged else ""
-    return (name, _form(result), VERDICTS[result.report.passed], count, result.report.device, result.date[:10])
-
-
-def _form(result: Result) -> str:
-    return "quick" if result.quick else "full"
+    version = str(result.versions.get("annelid", ""))
+    facts = (count, result.report.device, result.date[:10], version)
+    return (name, form_of(result), VERDICTS[result.report.passed], *facts)
 
 
 def _study(name: str, result: Result) -> Section:
@@ -113,8 +134,9 @@ def _told(result: Result) -> str:
     """Where the numbers and curves come from."""
     versions = ", ".join(f"{name} {value}" for name, value in result.versions.items())
     curves = ", ".join(f"`{name}`" for name in result.plots)
+    lasted = f"{result.report.seconds:.0f} s{' after it was taken up again' if result.options.get('resume') else ''}"
     facts = [
-        f"{_form(result).capitalize()} form, {result.report.device}, {result.report.seconds:.0f} s",
+        f"{form_of(result).capitalize()} form, {result.report.device}, {lasted}",
         result.date.replace("T", " ").removesuffix("+00:00") + " UTC" if result.date else "date unknown",
         versions,
         f"file `{result.path.as_posix()}`",
