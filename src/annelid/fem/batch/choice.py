@@ -81,7 +81,7 @@ def how_together(
 def _usual(world: World) -> Together:
     """How, unless the user says: contacts, which come and go, need more of Newton's, and free bodies even more.
 
-    With these a world moves as one that is stepped alone, but for 1e-4 of its motion; worlds that have arrived rest.
+    With these a world moves as one that is stepped alone, mostly within 1e-4 of its motion.
     """
     if not world.obstacles:
         return Together()
