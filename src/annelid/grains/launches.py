@@ -33,18 +33,20 @@ class Launches:
 
     Attributes:
         companion: Who follows each step; see `Solver.accompany`.
+        around: What is called before and after steps that are taken without a break, if anything.
         begun: Step at which each world began.
         phases: Remainders of these steps by PATIENCE, ascending.
     """
 
     def __init__(self, model: Model, work: Workspace) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self._work = model, model.device, work
         self.here, self.there, self.old = work.here, work.there, work.old
         self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
         self._beside = wp.Stream(self.device)
         self._loaded = False
         self.companion: Any = None
+        self.around: tuple[Any, Any] = (None, None)
         self.begun: wp.array[Any] | None = None
         self.phases: tuple[int, ...] = (0,)
 
@@ -68,11 +70,14 @@ class Launches:
             for kernel, block in self._kernels():
                 kernel.module.load(self.device, block_dim=block)
             self._loaded = True
+        assert self._work.rows is not None
+        self._work.rows.unfold()
         while steps > 0:  # a graph is captured for each count: powers of two keep them few
             count = 1 << (min(steps, batch).bit_length() - 1)
             key = count, clock % PATIENCE
             self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
             steps, clock = steps - count, clock + count
+        self._work.rows.fold()
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
@@ -166,6 +171,9 @@ class Launches:
     def _take(self, first: int, last: int, turn: int, *, companion: Any) -> None:
         """Steps of a batch between which no lists are made; halted ones only hand grains on."""
         pair = self.here, self.there
+        begin, end = self.around if companion is not None else (None, None)
+        if begin is not None:
+            begin(last - first)
         for step in range(first, last):
             if self.model.features.converging:
                 self._solve(step)
@@ -174,6 +182,8 @@ class Launches:
             turn += self._turns
             if companion is not None:
                 companion(pair[turn % 2])
+        if end is not None:
+            end(last - first)
 
     def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> None:
         """One step of a number of plain sweeps, by turns from one of a pair to the other."""

@@ -245,6 +245,11 @@ class Solver:
         return self._work.pushes
 
     @property
+    def touches(self) -> wp.array[Any]:
+        """Contacts of each guest in the last step."""
+        return self._work.touches
+
+    @property
     def lists(self) -> Any:
         """The structure of the lists of the state that was stepped last."""
         return self._work.lists
@@ -254,14 +259,25 @@ class Solver:
         """The structure of the bodies of the state that was stepped last."""
         return self._work.bodies
 
-    def accompany(self, companion: Callable[[Any], None]) -> None:
+    def accompany(
+        self,
+        companion: Callable[[Any], None],
+        *,
+        begin: Callable[[int], None] | None = None,
+        end: Callable[[int], None] | None = None,
+    ) -> None:
         """Let someone follow each step with `companion(grains)`, given the structure of the grains at its end.
 
         Whoever moves guests does it there. On CUDA it is called while steps are captured, and may only launch kernels.
+
+        Args:
+            companion: Who follows.
+            begin: Called on CUDA before so many steps that are taken without a break.
+            end: Called after them.
         """
         self._companion = companion
         if self._launches is not None:
-            self._launches.companion = companion
+            self._launches.companion, self._launches.around = companion, (begin, end)
             self._launches.forget()
 
     def expect(self) -> None:

@@ -23,6 +23,7 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
+from annelid.grains.kernels.rows import FORGET, PLACES
 from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
 wp.set_module_options({"enable_backward": False})
@@ -42,12 +43,12 @@ _TYPES = """
     #define TAKE(name) \\
         float name##_of[12]; \\
         for (int c = 0; c < 3; ++c) { \\
-            const float4 row4 = ((const float4*)(lists.name.data + at))[c]; \\
+            const float4 row4 = *(const float4*)(lists.name.data + WIDE_AT(lists, i, k, c)); \\
             name##_of[4 * c] = row4.x; name##_of[4 * c + 1] = row4.y; \\
             name##_of[4 * c + 2] = row4.z; name##_of[4 * c + 3] = row4.w; }
     #define GIVE(name) \\
         for (int c = 0; c < 3; ++c) \\
-            ((float4*)(lists.name.data + at))[c] = make_float4( \\
+            *(float4*)(lists.name.data + WIDE_AT(lists, i, k, c)) = make_float4( \\
                 name##_of[4 * c], name##_of[4 * c + 1], name##_of[4 * c + 2], name##_of[4 * c + 3]);
     #define KEPT(name, c) name##_of[4 * c + q]
 #else
@@ -92,15 +93,15 @@ _BEGIN = """
 #if !defined(__CUDA_ARCH__)
         #pragma clang fp contract(on)
 #endif
-        const size_t at = 3 * (row + k);
 #if defined(__CUDA_ARCH__)
-        const int4 js = *(const int4*)(lists.neighbours.data + row + k);
+        const int4 js = *(const int4*)(lists.neighbours.data + AT(lists, i, k));
         const int group[4] = {js.x, js.y, js.z, js.w};
         @TAKEN@
         #pragma unroll
         for (int q = 0; q < 4; ++q) {
         const int j = group[q];
 #else
+        const size_t at = 3 * (row + k);
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
 #endif
@@ -212,6 +213,7 @@ _END = """
     #undef NOTHING
     #undef TAKE
     #undef GIVE
+    @FORGET@
     wp::vec_t<14, wp::float32> total;
     for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
@@ -492,6 +494,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     sizes = _OWN_SIZE if features.sizes else _SAME_SIZE
     parts = {
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
+        "FORGET": FORGET,
         "WRAP": wrap,
         **sizes,
         "SURFACES": _surfaces(features),
@@ -520,7 +523,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     parts["EARLIER"] = _EARLIER if blended else ""
     kept += ["earlier"] if blended else []
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
-    text = _TYPES + _BEGIN + _NONSMOOTH + _END
+    text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
 

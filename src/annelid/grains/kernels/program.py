@@ -150,8 +150,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def keep(grains: Grains, lists: Lists, old_out: Grains, kept_out: Lists):
         t = wp.tid()
-        i = t // wp.static(lanes)
-        lane = t % wp.static(lanes)
+        i = t % lists.counts.shape[0]  # threads side by side copy rows side by side
+        lane = t // lists.counts.shape[0]
         number = world(i, grains)
         for c in range(t, lists.cursors.shape[0], wp.static(lanes) * lists.counts.shape[0]):
             lists.cursors[c] = 0
@@ -165,7 +165,7 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
                 keep_grain(i, wp.static(materials), wp.static(guests), grains, old_out)
                 v = grains.velocities[i]
                 speed = wp.length(wp.vec3(v[0], v[1], v[2]))
-                wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
+                highest(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def bring(parameters: Parameters, old: Grains, grains: Grains, lists: Lists):
