@@ -50,8 +50,8 @@ from annelid.grains.workspace import Workspace
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector
 
-_BATCH = 64
-_QUEUE = 32  # batches that CUDA is given before the host looks at them
+_BATCH, _CUDA_BATCH = 64, 16  # a graph of more steps takes longer to make than it saves
+_QUEUE = 64  # batches that CUDA is given before the host looks at them
 _GRAINS_A_THREAD = 200
 
 
@@ -74,7 +74,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.dt = model.dt
         self.threads = min(thread_count(threads), max(1, model.count // _GRAINS_A_THREAD))
-        self.batch = _BATCH
+        self.batch = _CUDA_BATCH if model.device.is_cuda else _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._work = Workspace(model, self.state_type)
         self._companion: Callable[[Any], None] | None = None
@@ -199,7 +199,12 @@ class Solver:
 
     def _grow(self, state: State, places: int, body_places: int) -> None:
         n = self.model.count
-        room = max(len(state.neighbours) // n, rounded_room(places)), max(len(state.bodies) // n, body_places)
+        held, held_bodies = len(state.neighbours) // n, len(state.bodies) // n
+        if (
+            self.device.is_cuda and places > held
+        ):  # making graphs anew takes long, and room that is not used costs nothing
+            places += places // 2
+        room = max(held, rounded_room(places)), max(held_bodies, body_places)
         grow_lists(state, n, self._work.row_counts(*room))
         self.unbind()
         self._bind(state)

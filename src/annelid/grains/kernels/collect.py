@@ -87,7 +87,7 @@ def _look_at(features: Features) -> str:
 
 
 _TO_FACETS = """
-        if (own < parameters.smallest || radius < parameters.smallest) {
+        if ((own < parameters.smallest) != (radius < parameters.smallest)) {  // guests do not touch each other
             const float* facet = (const float*)(grains.facets.data + (own < parameters.smallest ? i : j));
             const float extent = facet[3], along = dx * facet[0] + dy * facet[1] + dz * facet[2];
             const float bx = dx - along * facet[0], by = dy - along * facet[1], bz = dz - along * facet[2];
