@@ -10,7 +10,7 @@ from annelid import grains
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
 from annelid.coupling.kernels.exchange import Past, exchange_kernels
-from annelid.coupling.kernels.lanes import CUDA_LANES
+from annelid.coupling.kernels.lanes import GUEST_LANES, MASS_LANES
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
 
@@ -43,8 +43,13 @@ class Exchange:
         self._model, self._solver, self.device = solver.model, solver, solver.device
         self._surface = len(guests.members)
         self.guests = guests.arrays(bed, solver)
-        self._lanes = CUDA_LANES if self.device.is_cuda else 1
-        self._kernels = exchange_kernels(real, self._lanes)
+        lanes = (MASS_LANES, GUEST_LANES) if self.device.is_cuda else (1, 1)
+        self._kernels = exchange_kernels(real, lanes)
+        # On CUDA each warp of guests has another one beside it, see `kernels.exchange`.
+        self._sizes = (
+            self._surface * lanes[0],
+            64 * -(-len(guests) * lanes[1] // 32) if self.device.is_cuda else len(guests),
+        )
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
 
     def press(
@@ -59,7 +64,7 @@ class Exchange:
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
         arguments = [self._model.dt, drift, self.guests, _past(state), x, *felt]
-        self.launch(self._kernels[0], self._surface * self._lanes, arguments, [x, state.last, *felt])
+        self.launch(self._kernels[0], self._sizes[0], arguments, [x, state.last, *felt])
 
     def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on, after it has moved with the velocities v [m/s].
@@ -73,7 +78,7 @@ class Exchange:
         lists = self._solver.lists
         places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
         arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
-        self.launch(self._kernels[1], self._model.guests * self._lanes, arguments, places)
+        self.launch(self._kernels[1], self._sizes[1], arguments, places)
 
     def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
@@ -84,7 +89,7 @@ class Exchange:
         lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
         wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
         arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
-        wp.launch(self._kernels[1], self._model.guests * self._lanes, arguments, device=self.device)
+        wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
 
     def load(self) -> None:
         """Load the kernels, which cannot happen while steps are captured."""

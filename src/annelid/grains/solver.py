@@ -199,12 +199,7 @@ class Solver:
 
     def _grow(self, state: State, places: int, body_places: int) -> None:
         n = self.model.count
-        held, held_bodies = len(state.neighbours) // n, len(state.bodies) // n
-        if (
-            self.device.is_cuda and places > held
-        ):  # making graphs anew takes long, and room that is not used costs nothing
-            places += places // 2
-        room = max(held, rounded_room(places)), max(held_bodies, body_places)
+        room = max(len(state.neighbours) // n, rounded_room(places)), max(len(state.bodies) // n, body_places)
         grow_lists(state, n, self._work.row_counts(*room))
         self.unbind()
         self._bind(state)
@@ -374,6 +369,8 @@ class Solver:
         flags = state.flags.numpy()
         if flags[HALTED]:
             places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
+            if self.device.is_cuda:  # graphs take long to make anew, and room that is not used costs no time
+                places += places // 2
             self._grow(state, places, body_places)
         if flags[TOO_FAST] and self.model.world.too_fast != "substep":
             self._report_speed(state)

@@ -17,7 +17,15 @@ from typing import Any
 import warp as wp
 
 from annelid.coupling.kernels.guests import GONE, GuestArrays
-from annelid.coupling.kernels.hanging import contact_change, facet_of, hanging, place_of, spin_of, spread_of
+from annelid.coupling.kernels.hanging import (
+    contact_change,
+    facet_of,
+    hanging,
+    place_of,
+    spin_of,
+    spread_of,
+    velocity_of,
+)
 from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
 from annelid.grains.kernels.layout import FLAGS, STALE, Grains, Lists, Parameters
 from annelid.grains.kernels.program import FAST
@@ -26,9 +34,9 @@ from annelid.springs.kernels.layout import layout
 wp.set_module_options({"enable_backward": False})
 
 
-def exchange_kernels(real: Any, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
-    """`press` and `seat` for springs of one precision; so many threads share a guest or a mass."""
-    return press_kernel(real, lanes), seat_kernel(real, lanes)
+def exchange_kernels(real: Any, lanes: tuple[int, int]) -> tuple[wp.Kernel, wp.Kernel]:
+    """`press` and `seat` for springs of one precision; so many threads share a mass, a guest."""
+    return press_kernel(real, lanes[0]), seat_kernel(real, lanes[1])
 
 
 @wp.struct
@@ -99,11 +107,66 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
 @functools.cache
 def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
-    """Bring guests to their masses."""
+    """Bring guests to their masses; on CUDA, which waits for one thing after the other, warps turn or move them."""
     types = layout(real)
-    vec3, vec4, place = types.vec3, types.vec4, place_of(real)
+    vec3, vec4, place, velocity_at = types.vec3, types.vec4, place_of(real), velocity_of(real)
     hang, spin_around, facet, change_of = hanging(real), spin_of(real), facet_of(real), contact_change(real)
-    spread = spread_of(real)
+    spread, shared = spread_of(real), lanes > 1
+
+    @wp.func
+    def turn(
+        g: int, i: int, lane: int, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3],
+        past: Past, grains: Grains,
+    ):  # fmt: skip
+        own = guests.corners[g][0]
+        middle, turns = spread(g, place(own, guests, x), lane, wp.static(lanes), guests, x)
+        spin = wp.vec3()
+        if touching:
+            reference = velocity_at(own, guests, v)
+            spin = spin_around(g, middle, turns, reference, lane, wp.static(lanes), guests, x, v)
+        if lane == 0:
+            past.centers[g] = middle
+            past.turns[g] = turns
+            for axis in range(3):
+                grains.spins[i][axis] = spin[axis]
+                grains.turning[i][axis] = spin[axis]
+
+    @wp.func
+    def move(
+        g: int, i: int, lane: int, foresees: bool, touching: bool, parameters: Parameters, lists: Lists,
+        guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3], past: Past, grains: Grains,
+    ):  # fmt: skip
+        radius = float(grains.velocities[i][3])
+        own = place(guests.corners[g][0], guests, x)
+        here, velocity, inverse_mass = hang(g, own, touching, lane, wp.static(lanes), guests, x, v)
+        if guests.alive[g] == 0:
+            radius = float(wp.static(GONE))
+            velocity = wp.vec3()
+        flat = facet(g, radius, lane, wp.static(lanes), guests, x)
+        predicted = velocity
+        free = velocity
+        if foresees:
+            # What springs and gravity brought in the last step, the next one is to bring again.
+            predicted = velocity + change_of(g, lane, wp.static(lanes), guests, x) + (velocity - past.last[g])
+            free = predicted - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
+        if lane == 0:
+            contacts = float(0.0)
+            if foresees:
+                contacts = grains.positions[i][3]
+            past.last[g] = velocity
+            grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
+            grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
+            if grains.starts.shape[0] > 0:
+                grains.starts[i] = grains.velocities[i]
+            grains.facets[i] = flat
+            grains.forecast[i] = wp.vec4(predicted[0], predicted[1], predicted[2], radius)
+            grains.spins[i][3] = inverse_mass
+            grains.turning[i][3] = inverse_mass
+            built = lists.built[i]
+            away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
+            if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
+                lists.flags[wp.static(STALE)] = 1
+                lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def seat(
@@ -118,52 +181,27 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""
-        g = wp.tid() // wp.static(lanes)
-        lane = wp.tid() % wp.static(lanes)
+        thread = wp.tid()
+        moves = bool(True)
+        turns = bool(True)
+        if wp.static(shared):
+            moves = thread // 32 % 2 == 0
+            turns = not moves
+            thread = thread // 64 * 32 + thread % 32
+        g = thread // wp.static(lanes)
+        lane = thread % wp.static(lanes)
+        if g >= guests.alive.shape[0]:
+            return
         i = rows[g]
         alive = guests.alive[g] == 1
         foresees = bool(False)
         if fresh == 0:  # most guests are close to nothing: what they would do is of no use
             listed = lists.counts[i]
             foresees = alive and listed[0] + listed[1] > 0
-        radius = float(grains.velocities[i][3])
-        own = place(guests.corners[g][0], guests, x)
         touching = foresees and guests.touching[g] > 0.0
-        here, velocity, inverse_mass = hang(g, own, touching, lane, wp.static(lanes), guests, x, v)
-        if not alive:
-            radius = float(wp.static(GONE))
-            velocity = wp.vec3()
-        flat = facet(g, radius, lane, wp.static(lanes), guests, x)
-        middle, turns = spread(g, own, lane, wp.static(lanes), guests, x)
-        predicted = velocity
-        free = velocity
-        spin = wp.vec3()
-        contacts = float(0.0)
-        if touching or (fresh == 1 and alive):
-            spin = spin_around(g, middle, turns, velocity, lane, wp.static(lanes), guests, x, v)
-        if foresees:
-            # What springs and gravity brought in the last step, the next one is to bring again.
-            predicted = velocity + change_of(g, lane, wp.static(lanes), guests, x) + (velocity - past.last[g])
-            free = predicted - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
-        if lane > 0:
-            return
-        if foresees:
-            contacts = grains.positions[i][3]
-        past.centers[g] = middle
-        past.turns[g] = turns
-        past.last[g] = velocity
-        grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
-        grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
-        if grains.starts.shape[0] > 0:
-            grains.starts[i] = grains.velocities[i]
-        grains.facets[i] = flat
-        grains.forecast[i] = wp.vec4(predicted[0], predicted[1], predicted[2], radius)
-        grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], inverse_mass)
-        grains.turning[i] = grains.spins[i]
-        built = lists.built[i]
-        away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
-        if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
-            lists.flags[wp.static(STALE)] = 1
-            lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
+        if moves:
+            move(g, i, lane, foresees, touching, parameters, lists, guests, x, v, past, grains)
+        if turns:
+            turn(g, i, lane, touching or (fresh == 1 and alive), guests, x, v, past, grains)
 
     return seat
