@@ -1,9 +1,9 @@
 """Contacts of one grain with its neighbours: impulses are improved once, and summed.
 
 The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is four numbers, and a
-core takes a group at a time; on CUDA it is one, and the lanes of a warp that share a grain take a group each, whose
-impulses lie side by side: a sweep waits for memory, and reads four numbers as fast as one. Either way, both sides of a
-contact do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
+core takes a group at a time. On CUDA it is one, and a thread asks for a group at a time, which lies beside that of the
+next grain (`rows`): a sweep waits for memory. Either way, both sides of a contact do the same arithmetic with opposite
+signs, so that what one grain gains another loses to the last bit.
 """
 
 import functools
