@@ -18,7 +18,6 @@ ATOMICS = {
     "grains/kernels/cells.py": "grains of a cell are counted, placed and then ordered by number; a maximum",
     "grains/kernels/linked.py": "a published method, measured for comparison (CUDA): its chains are in no order",
     "grains/kernels/sensing.py": "highest grain above a cell: a maximum is the same in any order",
-    "grains/kernels/program.py": "largest speed: a maximum is the same in any order",
 }
 """Files that may call `wp.atomic_*`, and why their results do not depend on the order."""
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import warp as wp
 
 from annelid import grains
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
-from annelid.coupling.kernels.exchange import exchange_kernels
-from annelid.coupling.kernels.lanes import CUDA_LANES
+from annelid.coupling.kernels.exchange import Past, exchange_kernels
+from annelid.coupling.kernels.lanes import GUEST_LANES, MASS_LANES
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
 
 _ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
+
+
+class Remembering(Protocol):
+    """A state of grains and of something that guests hang on; see `coupling.State`."""
+
+    grains: grains.State
+    last: wp.array[Any]
+    centers: wp.array[Any]
+    turns: wp.array[Any]
 
 
 class Exchange:
@@ -33,47 +42,54 @@ class Exchange:
     def __init__(self, guests: Guests, bed: grains.Bed, solver: grains.Solver, real: Any) -> None:
         self._model, self._solver, self.device = solver.model, solver, solver.device
         self._surface = len(guests.members)
-        self.guests = guests.arrays(bed, solver.pushes, self.device)
-        self._lanes = CUDA_LANES if self.device.is_cuda else 1
-        self._kernels = exchange_kernels(real, self._lanes)
+        self.guests = guests.arrays(bed, solver)
+        lanes = (MASS_LANES, GUEST_LANES) if self.device.is_cuda else (1, 1)
+        self._kernels = exchange_kernels(real, lanes)
+        # On CUDA each warp of guests has another one beside it, see `kernels.exchange`.
+        self._sizes = (
+            self._surface * lanes[0],
+            64 * -(-len(guests) * lanes[1] // 32) if self.device.is_cuda else len(guests),
+        )
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
 
     def press(
-        self, rows: Any, x: wp.array[Any], last: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *,
-        drift: float = 0.0,
+        self, state: Remembering, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
     ) -> None:  # fmt: skip
         """Turn what pushed guests in the last step of the grains into forces.
 
         Args:
-            rows: The structure of the grains at the end of the step.
+            state: What guests remember.
             x: Positions of what guests hang on, and their inverse masses.
-            last: Velocity of each guest a step ago [m/s].
             felt: Where forces go: on what guests hang on, and on members of the surface [N].
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
-        twist, press, _ = self._kernels
-        dt, where = self._model.dt, self._solver.lists.guest_rows
-        arguments = [dt, drift, where, self.guests, x, last, rows]
-        self.launch(twist, self._model.guests * self._lanes, arguments, [x, last, rows.positions])
-        self.launch(press, self._surface * self._lanes, [dt, self.guests, x, *felt], [x, *felt])
+        arguments = [self._model.dt, drift, self.guests, _past(state), x, *felt]
+        self.launch(self._kernels[0], self._sizes[0], arguments, [x, state.last, *felt])
 
-    def seat(self, rows: Any, x: wp.array[Any], v: wp.array[Any], last: wp.array[Any]) -> None:
-        """Bring guests to what they hang on, after it has moved with the velocities v [m/s]."""
+    def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
+        """Bring guests to what they hang on, after it has moved with the velocities v [m/s].
+
+        Args:
+            state: What guests remember.
+            rows: The structure of the grains at the end of the step.
+            x: Positions of what guests hang on, and their inverse masses.
+            v: Its velocities.
+        """
         lists = self._solver.lists
-        places = [x, v, last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
-        arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, last, rows]
-        self.launch(self._kernels[2], self._model.guests * self._lanes, arguments, places)
+        places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
+        arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
+        self.launch(self._kernels[1], self._sizes[1], arguments, places)
 
-    def settle(self, bed: grains.State, x: wp.array[Any], v: wp.array[Any], last: wp.array[Any]) -> None:
+    def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
-        rows, lists = Grains(), Lists()
+        rows, lists, bed = Grains(), Lists(), state.grains
         for name in _ROWS:
             setattr(rows, name, getattr(bed, name))
         lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
         lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
         wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
-        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, last, rows]
-        wp.launch(self._kernels[2], self._model.guests * self._lanes, arguments, device=self.device)
+        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
+        wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
 
     def load(self) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
@@ -83,3 +99,9 @@ class Exchange:
     def launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array[Any]]) -> None:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
+
+
+def _past(state: Remembering) -> Any:
+    past: Any = Past()
+    past.last, past.centers, past.turns = state.last, state.centers, state.turns
+    return past

@@ -101,14 +101,14 @@ class Guests:
         )
         return BedWithGuests(bed, guests, self.masses)
 
-    def arrays(self, bed: grains.Bed, pushes: wp.array[Any], device: wp.Device) -> Any:
+    def arrays(self, bed: grains.Bed, solver: grains.Solver) -> Any:
         """The structure that the kernels read.
 
         Args:
             bed: The grains.
-            pushes: What pushes the guests.
-            device: Where they are.
+            solver: The solver of grains and guests, which tells what pushes these.
         """
+        device = solver.device
         points, count, surface = self.division, len(self), len(self.members)
         corners, around = self._places(points.corners), self._places(points.around)
         owner = np.repeat(np.arange(count), np.diff(points.first))
@@ -133,12 +133,11 @@ class Guests:
         arrays.widest = float(bed.radii.min())
         arrays.spans = numbers(self._places(self.points.spans), wp.vec4i)
         arrays.alive = wp.full(count, 1, dtype=wp.int32, device=device)
-        arrays.touching = wp.zeros(count, dtype=wp.int32, device=device)
         arrays.first, arrays.around = numbers(points.first), numbers(around)
         arrays.heaviest = _HELD / float(bed.masses.min())
-        arrays.pushes = pushes
-        for name, size in (("twists", count), ("centers", count), ("pushed", surface), ("expected", surface)):
-            setattr(arrays, name, wp.zeros(size, dtype=wp.vec3, device=device))
+        arrays.pushes, arrays.touching = solver.pushes, solver.touches
+        for name in ("pushed", "expected"):
+            setattr(arrays, name, wp.zeros(surface, dtype=wp.vec3, device=device))
         return arrays
 
     def _scales(self) -> np.ndarray:

@@ -69,11 +69,12 @@ class Solver:
         self._exchange = Exchange(model.guests, model.bed, self.grains, model.springs.types.real)
         self._guests = self._exchange.guests
         self._state: State | None = None
+        self._whole, self._taken = False, 0  # whether steps of the springs are launched without a break, and how many
         self._ready = False
         self._built_guests = self._edited_guests()
         self.readout = Readout(model, self.springs.readout)
         self._painter = Painter(model.bed.radii, *self.sides, self.readout)
-        self.grains.accompany(self._follow)
+        self.grains.accompany(self._follow, begin=self._begin, end=self._end)
 
     @property
     def worlds(self) -> int:
@@ -226,7 +227,7 @@ class Solver:
 
     def _settle(self, state: State) -> None:
         """Bring guests to their masses after these were moved by hand."""
-        self._exchange.settle(state.grains, state.springs.positions, state.springs.velocities, state.last)
+        self._exchange.settle(state, state.springs.positions, state.springs.velocities)
 
     # --- steps ---
 
@@ -242,17 +243,35 @@ class Solver:
             self._hand_on(state)
         self.grains.advance(state.grains, steps)
 
+    def _begin(self, steps: int) -> None:
+        """Before so many steps of the grains on CUDA: what the springs follow in all of them, if there is room."""
+        assert self._state is not None
+        self._whole, self._taken = self.springs.has_room(steps * self.model.substeps), 0
+        if self._whole:
+            self.springs.enqueue_signals(self._state.springs, steps * self.model.substeps)
+
+    def _end(self, steps: int) -> None:
+        """After them."""
+        assert self._state is not None
+        if self._whole:
+            self.springs.enqueue_end(self._state.springs, steps * self.model.substeps)
+
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
         assert self._state is not None
-        state, moving = self._state, self._state.springs
-        felt, drift = (self.model.springs.arrays.forces, state.contact_forces), 0.5 - 0.5 / self.model.substeps
-        self._exchange.press(grains, moving.positions, state.last, felt, drift=drift)
-        if self.device.is_cuda:
-            self.springs.enqueue(moving, self.model.substeps)
+        state, substeps = self._state, self.model.substeps
+        x, _ = now = self.springs.within(state.springs, self._taken)
+        felt = self.model.springs.arrays.forces, state.contact_forces
+        self._exchange.press(state, x, felt, drift=0.5 - 0.5 / substeps)
+        if self._whole:
+            self.springs.enqueue_steps(state.springs, self._taken, substeps)
+            self._taken += substeps
+            now = self.springs.within(state.springs, self._taken)
+        elif self.device.is_cuda:
+            self.springs.enqueue(state.springs, substeps)
         else:
-            self.springs.advance(moving, self.model.substeps)
-        self._exchange.seat(grains, moving.positions, moving.velocities, state.last)
+            self.springs.advance(state.springs, substeps)
+        self._exchange.seat(state, grains, *now)
 
     def _warm_up(self, state: State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
@@ -379,7 +398,7 @@ class Solver:
 
     def forget(self) -> None:
         """Captured steps are of no use any more."""
-        self.grains.accompany(self._follow)
+        self.grains.accompany(self._follow, begin=self._begin, end=self._end)
         self._ready = False
 
 

@@ -24,6 +24,9 @@ class State:
         springs: The spring bodies.
         grains: Grains, guests and rigid bodies.
         last: Velocity of each guest a step ago [m/s], shape [guests, 3].
+        centers: Centre of what is around each guest [m], shape [guests, 3].
+        turns: From a couple on each guest to forces on these, per distance from the centre [1/m²], shape
+            [guests, 3, 3].
         contact_forces: Force of grains and rigid bodies on each surface mass during the last step [N], shape
             [surface masses, 3].
         commands: Commands of the controls of both sides, in steps of the whole, see `core.controls`, shape
@@ -34,6 +37,8 @@ class State:
     springs: springs.State = nested()
     grains: grains.State = nested()
     last: wp.array[Any] = rows("guest", wp.vec3)
+    centers: wp.array[Any] = rows("guest", wp.vec3)
+    turns: wp.array[Any] = rows("guest", wp.mat33)
     contact_forces: wp.array[Any] = rows("surface-mass", wp.vec3)
     commands: wp.array[Any] = rows("coupled-channel", wp.vec4d)
     variation: Variation = nested()

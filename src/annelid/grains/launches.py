@@ -12,15 +12,15 @@ from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels import converge as solving
 from annelid.grains.kernels import touched as touched_programs
+from annelid.grains.kernels.balance import WARPS
 from annelid.grains.kernels.layout import HALTED, STALE
 from annelid.grains.kernels.program import finish_batch, list_bodies_kernel, refresh_kernels, sweep_kernel
 from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
-_LANES, _LANES_AMONG_GUESTS = 1, 2  # threads that share a grain in a sweep; some grains have very many guests around
-_SWEEP_BLOCK = 64
-_LIST_LANES = 4  # threads that share a grain when lists are made
+_SWEEP_BLOCK = 32 * WARPS
+_LIST_LANES, _LIST_LANES_AMONG_GUESTS = 4, 8  # threads that share a grain when lists are made
 _BLOCK = 128
 
 
@@ -33,25 +33,27 @@ class Launches:
 
     Attributes:
         companion: Who follows each step; see `Solver.accompany`.
+        around: What is called before and after steps that are taken without a break, if anything.
         begun: Step at which each world began.
         phases: Remainders of these steps by PATIENCE, ascending.
     """
 
     def __init__(self, model: Model, work: Workspace) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self._work = model, model.device, work
         self.here, self.there, self.old = work.here, work.there, work.old
         self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
         self._beside = wp.Stream(self.device)
         self._loaded = False
         self.companion: Any = None
+        self.around: tuple[Any, Any] = (None, None)
         self.begun: wp.array[Any] | None = None
         self.phases: tuple[int, ...] = (0,)
 
     @property
-    def _lanes(self) -> int:
-        """Threads that share a grain in a sweep."""
-        return _LANES_AMONG_GUESTS if self.model.features.guests else _LANES
+    def _list_lanes(self) -> int:
+        """Threads that share a grain when lists are made: some have very many guests around."""
+        return _LIST_LANES_AMONG_GUESTS if self.model.features.guests else _LIST_LANES
 
     def forget(self) -> None:
         """Arrays have moved or other kernels are used: what was captured is of no use."""
@@ -68,19 +70,20 @@ class Launches:
             for kernel, block in self._kernels():
                 kernel.module.load(self.device, block_dim=block)
             self._loaded = True
+        assert self._work.rows is not None
+        self._work.rows.unfold()
         while steps > 0:  # a graph is captured for each count: powers of two keep them few
             count = 1 << (min(steps, batch).bit_length() - 1)
             key = count, clock % PATIENCE
             self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
             steps, clock = steps - count, clock + count
+        self._work.rows.fold()
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(finish_batch, 1)]
-        used += (
-            self._solving_kernels() if features.converging else [(sweep_kernel(features, self._lanes), _SWEEP_BLOCK)]
-        )
-        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, _LIST_LANES)]
+        used += self._solving_kernels() if features.converging else [(sweep_kernel(features), _SWEEP_BLOCK)]
+        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, self._list_lanes)]
         used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
         used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
@@ -95,7 +98,7 @@ class Launches:
 
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
-        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features, self._lanes)]
+        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features)]
         used += [(solving.complete_kernel(features), _BLOCK)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
@@ -119,10 +122,10 @@ class Launches:
     def _sweep_once(self, step: int, number: int, before: Any, after: Any) -> None:
         model, lists, bodies = self.model, self.lists, self.bodies
         features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
-        begin, go_on = solving.sweep_kernels(features, self._lanes)
+        begin, go_on = solving.sweep_kernels(features)
         sweep, which = (begin, step) if number == solving.BEGINS else (go_on, number)
         inputs = [which, parameters, before, lists, bodies, after]
-        self._launch(sweep, model.count * self._lanes, inputs, block=_SWEEP_BLOCK)
+        self._launch(sweep, model.count, inputs, block=_SWEEP_BLOCK)
         if features.points:
             self._launch(
                 solving.press_kernel(features), len(bodies.points), [number, parameters, lists, bodies], block=32
@@ -166,6 +169,9 @@ class Launches:
     def _take(self, first: int, last: int, turn: int, *, companion: Any) -> None:
         """Steps of a batch between which no lists are made; halted ones only hand grains on."""
         pair = self.here, self.there
+        begin, end = self.around if companion is not None else (None, None)
+        if begin is not None:
+            begin(last - first)
         for step in range(first, last):
             if self.model.features.converging:
                 self._solve(step)
@@ -174,16 +180,18 @@ class Launches:
             turn += self._turns
             if companion is not None:
                 companion(pair[turn % 2])
+        if end is not None:
+            end(last - first)
 
     def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> None:
         """One step of a number of plain sweeps, by turns from one of a pair to the other."""
         model, sweeps, launches = self.model, self.model.sweeps, self._turns
-        kernel = sweep_kernel(model.features, self._lanes)
+        kernel = sweep_kernel(model.features)
         for sweep in range(launches):
             first, final = int(sweep == 0), int(sweep == launches - 1)
             before, after = pair[turn % 2], pair[1 - turn % 2]
             self._launch(
-                kernel, model.count * self._lanes,
+                kernel, model.count,
                 [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
                 block=_SWEEP_BLOCK,
             )  # fmt: skip
@@ -214,10 +222,10 @@ class Launches:
     def _refresh(self, grains: Any) -> None:
         """Sort the grains of worlds whose lists are stale, and make these."""
         model, lists, n = self.model, self.lists, self.model.count
-        keep, bring, list_grains = refresh_kernels(model.features, _LIST_LANES)
+        keep, bring, list_grains = refresh_kernels(model.features, self._list_lanes)
         cells = model.world_count * model.parameters.cell_count
         spans = model.world_count * -(-model.parameters.cell_count // cell_programs.SCAN_SPAN)
-        self._launch(keep, n * _LIST_LANES, [grains, lists, self.old, self.kept])
+        self._launch(keep, n * self._list_lanes, [grains, lists, self.old, self.kept])
         if model.features.tracked:
             self._launch(body_programs.note_speeds, self.bodies.count, [lists, self.bodies])
         self._launch(cell_programs.set_margins, model.world_count, [model.parameters, lists])
@@ -230,7 +238,7 @@ class Launches:
         self._launch(bring, n, [model.parameters, self.old, grains, lists])
         with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
             self._list_bodies(grains)
-        self._launch(list_grains, n * _LIST_LANES, [model.parameters, grains, self.kept, lists])
+        self._launch(list_grains, n * self._list_lanes, [model.parameters, grains, self.kept, lists])
         wp.get_stream(self.device).wait_stream(self._beside)
         self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
 

@@ -36,6 +36,7 @@ _NEAR = 0.05  # gap, in radii, below which a contact counts
 _ROWS_A_CHUNK, _CHUNKS = 128, 1024  # that a warp looks through, and at most so many a body
 _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, and at most so many a body
 _BOUNCING_SWEEPS = 8
+_SKIN, _CUDA_SKIN = 0.25, 0.4  # of lists, in radii: CUDA takes neighbours that are not close along at little cost
 _MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
 _SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
 _SOLVED_AT_BODIES = 0.2  # the same where only contacts with bodies count
@@ -229,7 +230,8 @@ class Model:
         stiffer = max(self.contact_step / self.dt, 1.0 / _LONGEST)  # than a step of this length asks for
         p.relaxation, p.correction, p.softness = world.relaxation, world.share / stiffer, world.softness * stiffer
         p.damping = world.paper_gamma
-        p.near, p.skin, p.body_skin = _NEAR, world.skin * smallest, max(world.skin, 0.5) * smallest
+        skin = world.skin or (_CUDA_SKIN if self.device.is_cuda else _SKIN)
+        p.near, p.skin, p.body_skin = _NEAR, skin * smallest, max(skin, 0.5) * smallest
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
         p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())

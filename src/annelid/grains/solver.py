@@ -50,8 +50,8 @@ from annelid.grains.workspace import Workspace
 from annelid.shapes import Obstacle
 from annelid.shapes.values import as_vector
 
-_BATCH = 64
-_QUEUE = 32  # batches that CUDA is given before the host looks at them
+_BATCH, _CUDA_BATCH = 64, 16  # a graph of more steps takes longer to make than it saves
+_QUEUE = 64  # batches that CUDA is given before the host looks at them
 _GRAINS_A_THREAD = 200
 
 
@@ -74,7 +74,7 @@ class Solver:
         self.model, self.device = model, model.device
         self.dt = model.dt
         self.threads = min(thread_count(threads), max(1, model.count // _GRAINS_A_THREAD))
-        self.batch = _BATCH
+        self.batch = _CUDA_BATCH if model.device.is_cuda else _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._work = Workspace(model, self.state_type)
         self._companion: Callable[[Any], None] | None = None
@@ -245,6 +245,11 @@ class Solver:
         return self._work.pushes
 
     @property
+    def touches(self) -> wp.array[Any]:
+        """Contacts of each guest in the last step."""
+        return self._work.touches
+
+    @property
     def lists(self) -> Any:
         """The structure of the lists of the state that was stepped last."""
         return self._work.lists
@@ -254,14 +259,25 @@ class Solver:
         """The structure of the bodies of the state that was stepped last."""
         return self._work.bodies
 
-    def accompany(self, companion: Callable[[Any], None]) -> None:
+    def accompany(
+        self,
+        companion: Callable[[Any], None],
+        *,
+        begin: Callable[[int], None] | None = None,
+        end: Callable[[int], None] | None = None,
+    ) -> None:
         """Let someone follow each step with `companion(grains)`, given the structure of the grains at its end.
 
         Whoever moves guests does it there. On CUDA it is called while steps are captured, and may only launch kernels.
+
+        Args:
+            companion: Who follows.
+            begin: Called on CUDA before so many steps that are taken without a break.
+            end: Called after them.
         """
         self._companion = companion
         if self._launches is not None:
-            self._launches.companion = companion
+            self._launches.companion, self._launches.around = companion, (begin, end)
             self._launches.forget()
 
     def expect(self) -> None:
@@ -353,6 +369,8 @@ class Solver:
         flags = state.flags.numpy()
         if flags[HALTED]:
             places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
+            if self.device.is_cuda:  # graphs take long to make anew, and room that is not used costs no time
+                places += places // 2
             self._grow(state, places, body_places)
         if flags[TOO_FAST] and self.model.world.too_fast != "substep":
             self._report_speed(state)

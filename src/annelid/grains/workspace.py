@@ -15,6 +15,7 @@ from annelid.grains.kernels.cells import SCAN_SPAN
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.converge import sweep_weights
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
+from annelid.grains.kernels.rows import FoldedRows
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
 from annelid.grains.state import State, row_counts
@@ -36,9 +37,11 @@ class Workspace:
         lists: Lists.
         kept: Room for lists while they are made.
         bodies: Bodies.
+        rows: What brings neighbours of a state to where CUDA works on them, and back.
         trouble: First step whose result was not finite, -1 while all are, shape [1].
         pushes: Impulse [N s] and angular impulse [N m s] on each guest in the last step, and the impulse that the next
             one is expected to bring, three each.
+        touches: Contacts of each guest in the last step.
     """
 
     def __init__(self, model: Model, kind: type[State]) -> None:
@@ -51,11 +54,12 @@ class Workspace:
         self.kept: Any = Lists()
         self.bodies = model.body_arrays()
         self.trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
-        self.pushes = self._zeros(3 * model.guests, wp.vec3)
+        self.pushes, self.touches = self._zeros(3 * model.guests, wp.vec3), self._zeros(model.guests, wp.float32)
         self._of_grains = _shared(Grains, kind)
         self._of_lists = _shared(Lists, kind)
         self._of_bodies = _shared(Bodies, kind, prefix="body_")
         self._bound: State | None = None
+        self.rows: FoldedRows | None = None
         self._has_old = False
         self._make_room()
 
@@ -95,11 +99,17 @@ class Workspace:
             setattr(self.there, name, spare)
             wp.copy(spare, arrays[name])  # the ghost
         _point(self.lists, self._of_lists, arrays)
+        if self.device.is_cuda:
+            self.rows = self._unfolded(state)
         _point(self.bodies, self._of_bodies, arrays)
         self._keep_room(state)
         self.bodies.unlisted.fill_(1)
         self.find_guests()
         return True
+
+    def _unfolded(self, state: State) -> FoldedRows:
+        self.lists.places = len(state.neighbours) // self.model.count
+        return FoldedRows(self.lists, self.model.features.keeps_rolling, self.device)
 
     def find_guests(self) -> None:
         """Look up in which rows guests are, after rows were changed by someone else."""
@@ -146,7 +156,7 @@ class Workspace:
         lists.sums = self._zeros(model.world_count * (model.parameters.cell_count // SCAN_SPAN + 1), wp.int32)
         rows = np.bincount(model.worlds, minlength=model.world_count)
         lists.first_of_world = wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
-        lists.trouble, lists.pushes = self.trouble, self.pushes
+        lists.trouble, lists.pushes, lists.touches = self.trouble, self.pushes, self.touches
         lists.guest_rows = self._zeros(model.guests, wp.int32)
         lists.totals = self._zeros(n if model.features.converging else 0, ContactSum)
         lists.changes = self._zeros((1 + model.sweeps // 2) * model.world_count, wp.float32)

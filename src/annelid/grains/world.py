@@ -47,7 +47,7 @@ class World(Named):
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
         paper_gamma: Share of a partner's velocity that the paper's method assumes. The paper gives no number; from
             0.99 on, beds fall into a heap of coinciding grains.
-        skin: How much further than needed neighbours are listed, in radii.
+        skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU and 0.4 on CUDA.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
@@ -70,7 +70,7 @@ class World(Named):
     softness: float = 0.15
     correction: float | None = None
     paper_gamma: float = 0.8
-    skin: float = 0.25
+    skin: float | None = None
     period: tuple[float, float, float] = (0.0, 0.0, 0.0)
     too_fast: str = "warn"
     bounce_speed: float | None = None
@@ -107,7 +107,7 @@ class World(Named):
             ("relaxation", 0.0, 4.0 / 3.0), ("softness", 0.0, 10.0), ("share", 0.0, 1.0), ("skin", 0.0, 4.0),
         ):  # fmt: skip
             value = getattr(self, name)
-            if not low < value <= high:
+            if value is not None and not low < value <= high:
                 name = "correction" if name == "share" else name
                 raise InvalidValue(f"{name} must be above {low:g} and at most {high:.3g}, not {value}.")
         for name in ("tolerance", "bounce_speed", "calm_speed"):

@@ -281,6 +281,39 @@ class Solver:
             self._enqueue(state, count)
             steps -= count
 
+    # Steps that are taken without a break, between which others launch something, share their signals and their end.
+
+    def has_room(self, steps: int) -> bool:
+        """Whether so many steps on CUDA can share them; masses that touch each other are looked at in each."""
+        return steps <= self.batch and not self.model.features.colliding
+
+    def within(self, state: State, steps: int) -> tuple[wp.array[Any], wp.array[Any]]:
+        """Where positions and velocities are after so many of these steps."""
+        return self._next if steps % 2 else (state.positions, state.velocities)
+
+    def enqueue_signals(self, state: State, steps: int) -> None:
+        """Launch what springs follow in so many steps."""
+        self.bind(state)
+        derive(self.model, self._work, state.variation)
+        if self.model.features.actuated:
+            size = (steps * self.model.features.signal_rows_per_step + 1, self.model.signal_count * self.worlds)
+            self._launch(signal_kernel(self.model.features), size, [], block=256)
+
+    def enqueue_steps(self, state: State, first: int, steps: int) -> None:
+        """Launch some of these steps, after so many."""
+        features, per_step = self.model.features, self.model.features.signal_rows_per_step
+        for step in range(first, first + steps):
+            base, out = self.within(state, step), self.within(state, step + 1)
+            for number, kind in enumerate(features.passes):
+                self._launch_pass(kind, number, step, per_step, base, out)
+
+    def enqueue_end(self, state: State, steps: int) -> None:
+        """Launch what brings the state to the end of all of them."""
+        for target, source in zip(self.within(state, 0), self.within(state, steps), strict=True):
+            if target is not source:
+                wp.copy(target, source)
+        wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+
     def adjoint(self, state: State) -> SpringAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
         with self.model.network.settled():
@@ -541,21 +574,10 @@ class Solver:
 
     def _enqueue(self, state: State, steps: int) -> None:
         """Launch a batch of steps; recorded into a graph they are not executed."""
-        features, per_step = self.model.features, self.model.features.signal_rows_per_step
-        derive(self.model, self._work, state.variation)
-        if features.actuated:
-            size = (steps * per_step + 1, self.model.signal_count * self.worlds)
-            self._launch(signal_kernel(features), size, [], block=256)
-        pair = ((state.positions, state.velocities), self._next)
+        self.enqueue_signals(state, steps)
         self._interactions.look(state.positions)
-        for step in range(steps):
-            base, out = pair[step % 2], pair[1 - step % 2]
-            for number, kind in enumerate(features.passes):
-                self._launch_pass(kind, number, step, per_step, base, out)
-        if steps % 2:
-            for target, source in zip(*pair, strict=True):
-                wp.copy(target, source)
-        wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
+        self.enqueue_steps(state, 0, steps)
+        self.enqueue_end(state, steps)
 
     def _launch_pass(self, kind: str, number: int, step: int, per_step: int, base: Any, out: Any) -> None:
         work, lanes, masses = self._work, self.model.lanes, self.model.mass_count

@@ -17,48 +17,35 @@ from typing import Any
 import warp as wp
 
 from annelid.coupling.kernels.guests import GONE, GuestArrays
-from annelid.coupling.kernels.hanging import contact_change, facet_of, hanging, place_of, spin_of, spread_of
+from annelid.coupling.kernels.hanging import (
+    contact_change,
+    facet_of,
+    hanging,
+    place_of,
+    spin_of,
+    spread_of,
+    velocity_of,
+)
 from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
 from annelid.grains.kernels.layout import FLAGS, STALE, Grains, Lists, Parameters
+from annelid.grains.kernels.program import FAST
 from annelid.springs.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-def exchange_kernels(real: Any, lanes: int) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """`twist`, `press` and `seat` for springs of one precision; so many threads share a guest or a mass."""
-    return twist_kernel(real, lanes), press_kernel(real, lanes), seat_kernel(real, lanes)
+def exchange_kernels(real: Any, lanes: tuple[int, int]) -> tuple[wp.Kernel, wp.Kernel]:
+    """`press` and `seat` for springs of one precision; so many threads share a mass, a guest."""
+    return press_kernel(real, lanes[0]), seat_kernel(real, lanes[1])
 
 
-@functools.cache
-def twist_kernel(real: Any, lanes: int) -> wp.Kernel:
-    """Find what couples on guests do to the masses around them."""
-    vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
+@wp.struct
+class Past:
+    """What guests remember from one step to the next."""
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def twist(
-        dt: float, drift: float, rows: wp.array[wp.int32], guests: GuestArrays, x: wp.array[vec4],
-        last: wp.array[wp.vec3], grains: Grains,
-    ):  # fmt: skip
-        """Find what couples do to the masses around guests.
-
-        `drift` is how far a guest goes on, in steps, until half of its impulse has acted: that moment is taken back.
-        """
-        g = wp.tid() // wp.static(lanes)
-        lane = wp.tid() % wp.static(lanes)
-        couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(last[g], guests.pushes[3 * g])
-        middle = wp.vec3()
-        turn = wp.vec3()
-        if couple[0] != 0.0 or couple[1] != 0.0 or couple[2] != 0.0:  # most guests touch nothing
-            own = place(guests.corners[g][0], guests, x)
-            middle, turns = spread(g, own, lane, wp.static(lanes), guests, x)
-            turn = turns * couple
-        if lane == 0:
-            guests.touching[g] = wp.where(grains.positions[rows[g]][3] > 0.0, 1, 0)
-            guests.centers[g] = middle
-            guests.twists[g] = turn
-
-    return twist
+    last: wp.array[wp.vec3]  # velocity of each guest a step ago [m/s]
+    centers: wp.array[wp.vec3]  # centre of what is around it [m]
+    turns: wp.array[wp.mat33]  # from a couple on it to forces on these, per distance from the centre [1/m²]
 
 
 @functools.cache
@@ -67,14 +54,20 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
     types = layout(real)
     vec3, vec4, place = types.vec3, types.vec4, place_of(real)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def press(
         dt: float,
+        drift: float,
         guests: GuestArrays,
+        past: Past,
         x: wp.array[vec4],
         forces_out: wp.array[vec3],
         contact_out: wp.array[wp.vec3],
     ):
+        """`drift` is how far a guest goes on, in steps, until half of its impulse has acted.
+
+        The moment by which that has moved on is taken back.
+        """
         s = wp.tid() // wp.static(lanes)
         lane = wp.tid() % wp.static(lanes)
         if guests.present[s] == 0:
@@ -88,14 +81,14 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
             g = guests.hung[k]
             impulse += guests.hung_weights[k] * guests.pushes[3 * g]
             predicted += guests.hung_weights[k] * guests.pushes[3 * g + 2]
-            strain += guests.hung_weights[k] * float(guests.touching[g])
+            strain += guests.hung_weights[k] * wp.where(guests.touching[g] > 0.0, 1.0, 0.0)
         force = impulse / dt
         own = place(s, guests, x)
         for k in range(guests.first_turned[s] + lane, guests.first_turned[s + 1], wp.static(lanes)):
             g = guests.turned[k]
-            turn = guests.twists[g]
-            if turn[0] != 0.0 or turn[1] != 0.0 or turn[2] != 0.0:
-                force += wp.cross(turn, own - guests.centers[g])
+            couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(past.last[g], guests.pushes[3 * g])
+            if couple[0] != 0.0 or couple[1] != 0.0 or couple[2] != 0.0:  # most guests touch nothing
+                force += wp.cross(past.turns[g] * couple, own - past.centers[g])
         if wp.static(lanes > 1):
             impulse = vector_over_lanes(impulse, wp.static(lanes))
             predicted = vector_over_lanes(predicted, wp.static(lanes))
@@ -114,12 +107,68 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
 @functools.cache
 def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
-    """Bring guests to their masses."""
+    """Bring guests to their masses; on CUDA, which waits for one thing after the other, warps turn or move them."""
     types = layout(real)
-    vec3, vec4, place = types.vec3, types.vec4, place_of(real)
+    vec3, vec4, place, velocity_at = types.vec3, types.vec4, place_of(real), velocity_of(real)
     hang, spin_around, facet, change_of = hanging(real), spin_of(real), facet_of(real), contact_change(real)
+    spread, shared = spread_of(real), lanes > 1
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.func
+    def turn(
+        g: int, i: int, lane: int, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3],
+        past: Past, grains: Grains,
+    ):  # fmt: skip
+        own = guests.corners[g][0]
+        middle, turns = spread(g, place(own, guests, x), lane, wp.static(lanes), guests, x)
+        spin = wp.vec3()
+        if touching:
+            reference = velocity_at(own, guests, v)
+            spin = spin_around(g, middle, turns, reference, lane, wp.static(lanes), guests, x, v)
+        if lane == 0:
+            past.centers[g] = middle
+            past.turns[g] = turns
+            for axis in range(3):
+                grains.spins[i][axis] = spin[axis]
+                grains.turning[i][axis] = spin[axis]
+
+    @wp.func
+    def move(
+        g: int, i: int, lane: int, foresees: bool, touching: bool, parameters: Parameters, lists: Lists,
+        guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3], past: Past, grains: Grains,
+    ):  # fmt: skip
+        radius = float(grains.velocities[i][3])
+        own = place(guests.corners[g][0], guests, x)
+        here, velocity, inverse_mass = hang(g, own, touching, lane, wp.static(lanes), guests, x, v)
+        if guests.alive[g] == 0:
+            radius = float(wp.static(GONE))
+            velocity = wp.vec3()
+        flat = facet(g, radius, lane, wp.static(lanes), guests, x)
+        predicted = velocity
+        free = velocity
+        if foresees:
+            # What springs and gravity brought in the last step, the next one is to bring again.
+            predicted = velocity + change_of(g, lane, wp.static(lanes), guests, x) + (velocity - past.last[g])
+            free = predicted - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
+        if lane == 0:
+            contacts = float(0.0)
+            if foresees:
+                contacts = grains.positions[i][3]
+            past.last[g] = velocity
+            grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
+            grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
+            if grains.starts.shape[0] > 0:
+                grains.starts[i] = grains.velocities[i]
+            grains.facets[i] = flat
+            grains.forecast[i] = wp.vec4(predicted[0], predicted[1], predicted[2], radius)
+            grains.spins[i][3] = inverse_mass
+            grains.turning[i][3] = inverse_mass
+            built = lists.built[i]
+            away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
+            if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
+                lists.flags[wp.static(STALE)] = 1
+                lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def seat(
         fresh: int,
         rows: wp.array[wp.int32],
@@ -128,51 +177,31 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         guests: GuestArrays,
         x: wp.array[vec4],
         v: wp.array[vec3],
-        last: wp.array[wp.vec3],
+        past: Past,
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""
-        g = wp.tid() // wp.static(lanes)
-        lane = wp.tid() % wp.static(lanes)
+        thread = wp.tid()
+        moves = bool(True)
+        turns = bool(True)
+        if wp.static(shared):
+            moves = thread // 32 % 2 == 0
+            turns = not moves
+            thread = thread // 64 * 32 + thread % 32
+        g = thread // wp.static(lanes)
+        lane = thread % wp.static(lanes)
+        if g >= guests.alive.shape[0]:
+            return
         i = rows[g]
         alive = guests.alive[g] == 1
         foresees = bool(False)
         if fresh == 0:  # most guests are close to nothing: what they would do is of no use
             listed = lists.counts[i]
             foresees = alive and listed[0] + listed[1] > 0
-        radius = float(grains.velocities[i][3])
-        own = place(guests.corners[g][0], guests, x)
-        touching = foresees and guests.touching[g] == 1
-        here, velocity, inverse_mass = hang(g, own, touching, guests, x, v)
-        if not alive:
-            radius = float(wp.static(GONE))
-            velocity = wp.vec3()
-        predicted = velocity
-        free = velocity
-        spin = wp.vec3()
-        contacts = float(0.0)
-        if touching or (fresh == 1 and alive):
-            spin = spin_around(g, own, velocity, lane, wp.static(lanes), guests, x, v)
-        if lane > 0:
-            return
-        if foresees:
-            contacts = grains.positions[i][3]
-            # What springs and gravity brought in the last step, the next one is to bring again.
-            predicted = velocity + change_of(g, guests, x) + (velocity - last[g])
-            free = predicted - inverse_mass * guests.pushes[3 * g + 2]  # others are expected to push it along
-        last[g] = velocity
-        grains.positions[i] = wp.vec4(here[0], here[1], here[2], contacts)
-        grains.velocities[i] = wp.vec4(free[0], free[1], free[2], radius)
-        if grains.starts.shape[0] > 0:
-            grains.starts[i] = grains.velocities[i]
-        grains.facets[i] = facet(g, radius, guests, x)
-        grains.forecast[i] = wp.vec4(predicted[0], predicted[1], predicted[2], radius)
-        grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], inverse_mass)
-        grains.turning[i] = grains.spins[i]
-        built = lists.built[i]
-        away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
-        if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
-            lists.flags[wp.static(STALE)] = 1
-            lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
+        touching = foresees and guests.touching[g] > 0.0
+        if moves:
+            move(g, i, lane, foresees, touching, parameters, lists, guests, x, v, past, grains)
+        if turns:
+            turn(g, i, lane, touching or (fresh == 1 and alive), guests, x, v, past, grains)
 
     return seat

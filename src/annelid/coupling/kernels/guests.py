@@ -34,10 +34,8 @@ class GuestArrays:
     extents: wp.array[wp.float32]  # radius of its disc, minus half the length of its rod, in distances along these
     widest: wp.float32  # no disc or rod with the radius of its guest is larger [m]
     alive: wp.array[wp.int32]  # 0 once one of them was removed
-    touching: wp.array[wp.int32]  # 1 if it touches something, or is about to
+    touching: wp.array[wp.float32]  # how much it touches something, or is about to
     first: wp.array[wp.int32]  # where the surface masses begin in `around` that it turns with
     around: wp.array[wp.int32]
     heaviest: wp.float32  # smallest inverse mass that contacts reckon with [1/kg]
     pushes: wp.array[wp.vec3]  # impulse, angular impulse, and the next impulse expected, three each
-    twists: wp.array[wp.vec3]  # force per distance from the centre of those around [N/m]
-    centers: wp.array[wp.vec3]  # centre of those around [m]

@@ -80,17 +80,19 @@ def spread_of(real: Any) -> wp.Function:
 
 @functools.cache
 def spin_of(real: Any) -> wp.Function:
-    """A function `-> vec3`: spin of the rigid motion closest to that of the masses around a guest [rad/s]."""
+    """A function `-> vec3`: spin of the rigid motion closest to that of the masses around a guest [rad/s].
+
+    Given how these lie, as `spread_of` says.
+    """
     types = layout(real)
     vec3, vec4 = types.vec3, types.vec4
-    place, mass_velocity, spread = place_of(real), velocity_of(real), spread_of(real)
+    place, mass_velocity = place_of(real), velocity_of(real)
 
     @wp.func
     def spin(
-        g: int, own: wp.vec3, velocity: wp.vec3, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4],
-        v: wp.array[vec3],
+        g: int, middle: wp.vec3, turns: wp.mat33, velocity: wp.vec3, lane: int, lanes: int, guests: GuestArrays,
+        x: wp.array[vec4], v: wp.array[vec3],
     ) -> wp.vec3:  # fmt: skip
-        middle, turns = spread(g, own, lane, lanes, guests, x)
         turning = wp.vec3()
         for k in range(guests.first[g] + lane, guests.first[g + 1], lanes):
             s = guests.around[k]
@@ -105,21 +107,30 @@ def spin_of(real: Any) -> wp.Function:
 def facet_of(real: Any) -> wp.Function:
     """A function `-> vec4`: unit vector across the disc of a guest, or along its rod, and the extent of that [m].
 
-    The extent grows with the surface that the guest is a part of.
+    The extent grows with the surface that the guest is a part of. Lanes that share a guest look at a mass each.
     """
     vec4, place = layout(real).vec4, place_of(real)
 
     @wp.func
-    def facet(g: int, radius: float, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec4:
+    def facet(g: int, radius: float, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec4:
         extent = guests.extents[g]
-        if extent == 0.0:
-            return wp.vec4()
         ends = guests.spans[g]
-        axis = place(ends[1], guests, x) - place(ends[0], guests, x)
+        axis = wp.vec3()
+        across = wp.vec3()
+        for end in range(lane, 4, lanes):
+            mass = wp.where(end < 2, wp.where(end < 1, ends[0], ends[1]), wp.where(end < 3, ends[2], ends[3]))
+            there = place(mass, guests, x) * (2.0 * float(end % 2) - 1.0)
+            if end < 2:
+                axis += there
+            else:
+                across += there
+        if lanes > 1:
+            axis = vector_over_lanes(axis, lanes)
+            across = vector_over_lanes(across, lanes)
         if extent > 0.0:
-            axis = wp.cross(axis, place(ends[3], guests, x) - place(ends[2], guests, x))
+            axis = wp.cross(axis, across)
         length = wp.length(axis)
-        if not length > 1.0e-18:
+        if extent == 0.0 or not length > 1.0e-18:
             return wp.vec4()
         axis = axis / length
         if extent > 0.0:
@@ -134,7 +145,7 @@ def facet_of(real: Any) -> wp.Function:
 def hanging(real: Any) -> wp.Function:
     """A function `-> vec3, vec3, float`: where its masses have brought a guest [m], its velocity [m/s], and its mass.
 
-    The last is the inverse mass that contacts reckon with [1/kg].
+    The last is the inverse mass that contacts reckon with [1/kg]. Lanes that share a guest look at a mass each.
     """
     types = layout(real)
     vec3, vec4 = types.vec3, types.vec4
@@ -142,39 +153,53 @@ def hanging(real: Any) -> wp.Function:
 
     @wp.func
     def hang(
-        g: int, own: wp.vec3, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3]
+        g: int, own: wp.vec3, touching: bool, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4],
+        v: wp.array[vec3],
     ):  # fmt: skip
-        here = own
+        away = wp.vec3()
         velocity = wp.vec3()
         give = float(0.0)
         weights = guests.weights[g]
-        for c in range(3):
-            if weights[c] > 0.0:
-                s = guests.corners[g][c]
-                here += weights[c] * (place(s, guests, x) - own)
-                velocity += weights[c] * mass_velocity(s, guests, v)
+        corners = guests.corners[g]
+        for c in range(lane, 3, lanes):
+            weight = wp.where(c < 1, weights[0], wp.where(c < 2, weights[1], weights[2]))
+            if weight > 0.0:
+                s = wp.where(c < 1, corners[0], wp.where(c < 2, corners[1], corners[2]))
+                away += weight * (place(s, guests, x) - own)
+                velocity += weight * mass_velocity(s, guests, v)
                 load = guests.loads[s]
                 if touching:
                     load = wp.min(load, wp.static(SPARE) * guests.strains[s])
-                give += weights[c] * float(x[guests.masses[s]][3]) * load
-        return here, velocity, wp.max(give, guests.heaviest)
+                give += weight * float(x[guests.masses[s]][3]) * load
+        if lanes > 1:
+            away = vector_over_lanes(away, lanes)
+            velocity = vector_over_lanes(velocity, lanes)
+            give = over_lanes(give, lanes)
+        return own + away, velocity, wp.max(give, guests.heaviest)
 
     return hang
 
 
 @functools.cache
 def contact_change(real: Any) -> wp.Function:
-    """A function `-> vec3`: what contacts are predicted to do to the masses of a guest, less what they did [m/s]."""
+    """A function `-> vec3`: what contacts are predicted to do to the masses of a guest, less what they did [m/s].
+
+    Lanes that share a guest look at a mass each.
+    """
     vec4 = layout(real).vec4
 
     @wp.func
-    def change_of(g: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
+    def change_of(g: int, lane: int, lanes: int, guests: GuestArrays, x: wp.array[vec4]) -> wp.vec3:
         change = wp.vec3()
         weights = guests.weights[g]
-        for c in range(3):
-            if weights[c] > 0.0:
-                s = guests.corners[g][c]
-                change += weights[c] * float(x[guests.masses[s]][3]) * (guests.expected[s] - guests.pushed[s])
+        corners = guests.corners[g]
+        for c in range(lane, 3, lanes):
+            weight = wp.where(c < 1, weights[0], wp.where(c < 2, weights[1], weights[2]))
+            if weight > 0.0:
+                s = wp.where(c < 1, corners[0], wp.where(c < 2, corners[1], corners[2]))
+                change += weight * float(x[guests.masses[s]][3]) * (guests.expected[s] - guests.pushed[s])
+        if lanes > 1:
+            change = vector_over_lanes(change, lanes)
         return change
 
     return change_of

@@ -6,8 +6,8 @@ from annelid.grains.kernels.collect import GROUP_OF_LANES
 
 wp.set_module_options({"enable_backward": False})
 
-CUDA_LANES = 8
-"""Threads that share a guest or a mass on CUDA: about as many masses are around a guest."""
+MASS_LANES, GUEST_LANES = 16, 8
+"""Threads that share a mass of the surface, and a guest, on CUDA: about as many masses are around a guest."""
 
 
 @wp.func_native(

@@ -95,7 +95,7 @@ class SolidSolver:
         surface = np.column_stack([model.outline.positions, model.yielding])
         given = {"surface": wp.array(surface, dtype=wp.vec4d, device=self.device), "commands": commands}
         state = new_state(SolidState, counts, self.device, **given, variation=unvaried(self.device), **sides)
-        self._exchange.settle(state.grains, state.surface, state.velocities, state.last)
+        self._exchange.settle(state, state.surface, state.velocities)
         return state
 
     def reset(self, state: SolidState, mask: wp.array[Any] | None = None) -> None:
@@ -146,11 +146,11 @@ class SolidSolver:
         """After a step of the grains: the surface moves on, and guests with it."""
         assert self._state is not None
         state, felt = self._state, (self._forces, self._felt)
-        self._exchange.press(rows, state.surface, state.last, felt)
+        self._exchange.press(state, state.surface, felt)
         moving = (state.surface, state.velocities)
         arguments = [wp.float64(self.model.grain_dt), self._free, state.trend, self._forces, *moving, self._impulses]
         self._exchange.launch(glide, len(self._nodes), arguments, [*moving, state.trend])
-        self._exchange.seat(rows, *moving, state.last)
+        self._exchange.seat(state, rows, *moving)
 
     def _step_solid(self, state: SolidState) -> None:
         """A step of the solid under what pushed it, and where its surface goes from there."""

@@ -27,6 +27,9 @@ class SolidState:
         velocities: How fast it moves there [m/s], shape [surface nodes, 3].
         trend: How these velocities change but for contacts [m/s²], shape [surface nodes, 3].
         last: Velocity of each guest a step of the grains ago [m/s], shape [guests, 3].
+        centers: Centre of what is around each guest [m], shape [guests, 3].
+        turns: From a couple on each guest to forces on these, per distance from the centre [1/m²], shape
+            [guests, 3, 3].
         contact_forces: Mean force of grains and rigid bodies on each surface node during the last step [N], shape
             [surface nodes, 3].
         commands: Commands of the controls of both sides, in steps of the whole, see `core.controls`, shape
@@ -40,6 +43,8 @@ class SolidState:
     velocities: wp.array[Any] = rows("surface-node", wp.vec3d)
     trend: wp.array[Any] = rows("surface-node", wp.vec3d)
     last: wp.array[Any] = rows("guest", wp.vec3)
+    centers: wp.array[Any] = rows("guest", wp.vec3)
+    turns: wp.array[Any] = rows("guest", wp.mat33)
     contact_forces: wp.array[Any] = rows("surface-node", wp.vec3)
     commands: wp.array[Any] = rows("coupled-channel", wp.vec4d)
     variation: Variation = nested()

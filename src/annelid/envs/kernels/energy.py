@@ -4,7 +4,8 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.layout import GROUP, Bodies, Features, Grains, Lists, Parameters
+from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
+from annelid.grains.kernels.rows import impulse_place, neighbour_place
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -46,12 +47,11 @@ def loss_kernel(features: Features) -> wp.Kernel:
         count = lists.counts[i]
         total = wp.float64(0.0)
         for k in range(count[0]):
-            j = lists.neighbours[i * lists.places + k]
+            j = lists.neighbours[neighbour_place(i, k, lists)]
             if j < parameters.count:
-                at = 3 * i * lists.places + 3 * (k - k % wp.static(GROUP)) + k % wp.static(GROUP)
-                impulse = wp.vec3(
-                    lists.impulses[at], lists.impulses[at + wp.static(GROUP)], lists.impulses[at + wp.static(2 * GROUP)]
-                )
+                impulse = wp.vec3()
+                for c in range(3):
+                    impulse[c] = lists.impulses[impulse_place(i, k, c, lists)]
                 if impulse[0] != 0.0 or impulse[1] != 0.0 or impulse[2] != 0.0:
                     other = grains.names[j][0]
                     away = x - places[other]

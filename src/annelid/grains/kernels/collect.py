@@ -20,6 +20,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
 )
 from annelid.grains.kernels.maxima import largest
+from annelid.grains.kernels.rows import FORGET, PLACES
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -86,7 +87,7 @@ def _look_at(features: Features) -> str:
 
 
 _TO_FACETS = """
-        if (own < parameters.smallest || radius < parameters.smallest) {
+        if ((own < parameters.smallest) != (radius < parameters.smallest)) {  // guests do not touch each other
             const float* facet = (const float*)(grains.facets.data + (own < parameters.smallest ? i : j));
             const float extent = facet[3], along = dx * facet[0] + dy * facet[1] + dz * facet[2];
             const float bx = dx - along * facet[0], by = dy - along * facet[1], bz = dz - along * facet[2];
@@ -137,8 +138,8 @@ def gather_row(features: Features) -> wp.Function:
         guests = "if (own < parameters.smallest && radius < parameters.smallest) near_by = false;"
 
     text = f"""
+    {PLACES}
     int count = found;
-    int* row = lists.neighbours.data + (size_t)i * lists.places;
     const float* all = (const float*)grains.positions.data;
     {_OWN_RADIUS}
 #if defined(__CUDA_ARCH__)
@@ -157,8 +158,9 @@ def gather_row(features: Features) -> wp.Function:
         const int place = count;
         count += near_by;
 #endif
-        if (near_by && place < lists.places) row[place] = j;
+        if (near_by && place < lists.places) lists.neighbours.data[AT(lists, i, place)] = j;
     }}
+    {FORGET}
     return count;
 """
 
@@ -177,38 +179,33 @@ def inherit(rolling: bool) -> wp.Function:
 
     Lanes that share a grain take a neighbour each. The length with ghosts.
     """
-    also = "rolls[to] = same < 0 ? 0.0f : old_rolls[from];" if rolling else ""
+    also = "lists.rollings.data[to] = same < 0 ? 0.0f : old.rollings.data[from];" if rolling else ""
 
     text = f"""
+    {PLACES}
     struct alignas(16) Four {{ int numbers[{GROUP}]; }};
 #if defined(__CUDA_ARCH__)
     __syncwarp({GROUP_OF_LANES});
 #endif
     const int o = order.data[i], before = ((const int*)old.counts.data)[2 * o], ghost = (int)lists.counts.shape[0];
     const int padded = (length + {GROUP - 1}) / {GROUP} * {GROUP};
-    int* row = lists.neighbours.data + (size_t)i * lists.places;
-    const int* old_row = old.neighbours.data + (size_t)o * old.places;
-    float* impulses = lists.impulses.data + 3 * (size_t)i * lists.places;
-    const float* old_impulses = old.impulses.data + 3 * (size_t)o * old.places;
-    float* rolls = lists.rollings.data + 3 * (size_t)i * lists.places;
-    const float* old_rolls = old.rollings.data + 3 * (size_t)o * old.places;
     for (int k = lane; k < padded; k += lanes) {{
         int same = -1;
         if (k < length) {{
-            const int was = order.data[row[k]];
+            const int was = order.data[lists.neighbours.data[AT(lists, i, k)]];
             for (int q = 0; q < before; q += {GROUP}) {{
-                const Four four = *(const Four*)(old_row + q);
+                const Four four = *(const Four*)(old.neighbours.data + AT(old, o, q));
                 for (int c = 0; c < {GROUP}; ++c) same = four.numbers[c] == was ? q + c : same;
                 if (same >= 0) break;
             }}
-        }} else row[k] = ghost;
+        }} else lists.neighbours.data[AT(lists, i, k)] = ghost;
         for (int c = 0; c < 3; ++c) {{
-            const int to = 3 * (k & ~{GROUP - 1}) + (k & {GROUP - 1}) + {GROUP} * c;
-            const int from = 3 * (same & ~{GROUP - 1}) + (same & {GROUP - 1}) + {GROUP} * c;
-            impulses[to] = same < 0 ? 0.0f : old_impulses[from];
+            const size_t to = WIDE_AT(lists, i, k, c), from = WIDE_AT(old, o, wp::max(same, 0), c);
+            lists.impulses.data[to] = same < 0 ? 0.0f : old.impulses.data[from];
             {also}
         }}
     }}
+    {FORGET}
     return padded;
 """
 

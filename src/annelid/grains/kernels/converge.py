@@ -192,8 +192,8 @@ def world_of_point(p: int, bodies: Bodies) -> int:
 
 
 @functools.cache
-def sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
-    """The plain sweep over all grains and those that may follow, `lanes` threads a grain.
+def sweep_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
+    """The plain sweep over all grains and those that may follow, a thread a grain.
 
     Worlds that are solved leave out what follows: to ask for it costs less than a conditional node of a graph.
     """
@@ -203,27 +203,22 @@ def sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
     def sweep(step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
-        t = wp.tid()
-        i = t // wp.static(lanes)
-        lane = t % wp.static(lanes)
+        i = wp.tid()
         if lists.flags[wp.static(HALTED)] == 1:
-            if lane == 0:
-                hand_back(i, grains, grains_out)
+            hand_back(i, grains, grains_out)
             return
-        if t == 0:
+        if i == 0:
             lists.flags[wp.static(DONE)] = step + 1
             lists.reach[wp.static(RESIDUAL)] = 0.0
             lists.active[1] = 0
-        begin(i, lane, wp.static(lanes), wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
+        begin(i, 0, 1, wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
     def sweep_on(number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
-        t = wp.tid()
         if lists.flags[wp.static(HALTED)] == 0:
-            lane = t % wp.static(lanes)
-            follow(t // wp.static(lanes), lane, wp.static(lanes), number, parameters, grains, lists, bodies, grains_out)
+            follow(wp.tid(), 0, 1, number, parameters, grains, lists, bodies, grains_out)
 
     return sweep, sweep_on
 

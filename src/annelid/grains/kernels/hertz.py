@@ -9,7 +9,6 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import (
-    GROUP,
     MARGIN,
     Bodies,
     Features,
@@ -19,6 +18,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.rows import impulse_place, neighbour_place
 from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
@@ -102,8 +102,7 @@ def hertz_pairs(features: Features) -> wp.Function:
                 own = grains.surfaces[i]
             dt = parameters.dt
             for k in range(lists.counts[i][0]):
-                j = lists.neighbours[i * lists.places + k]
-                at = 3 * (i * lists.places + k - k % wp.static(GROUP)) + k % wp.static(GROUP)
+                j = lists.neighbours[neighbour_place(i, k, lists)]
                 there = grains.positions[j]
                 d = wp.vec3(here[0] - there[0], here[1] - there[1], here[2] - there[2])
                 if wp.static(any(periodic)):
@@ -141,10 +140,9 @@ def hertz_pairs(features: Features) -> wp.Function:
                     friction = surface[0]
                     if wp.static(varied):
                         friction *= parameters.varied[world(i, grains)].friction
-                    old = wp.vec3(
-                        lists.impulses[at], lists.impulses[at + wp.static(GROUP)],
-                        lists.impulses[at + wp.static(2 * GROUP)],
-                    )  # fmt: skip
+                    old = wp.vec3()
+                    for c in range(3):
+                        old[c] = lists.impulses[impulse_place(i, k, c, lists)]
                     response = elastic_response(
                         depth, n, relative, old, ri * rj / (ri + rj), 1.0 / (wi + wj), parameters.stiffness,
                         parameters.shear, surface[1], friction, dt,
@@ -153,9 +151,8 @@ def hertz_pairs(features: Features) -> wp.Function:
                     f = response.force * dt
                     torque = arm_i * wp.cross(f, n)
                     total = added(total, summed(f, torque))
-                lists.impulses[at] = drag[0]
-                lists.impulses[at + wp.static(GROUP)] = drag[1]
-                lists.impulses[at + wp.static(2 * GROUP)] = drag[2]
+                for c in range(3):
+                    lists.impulses[impulse_place(i, k, c, lists)] = drag[c]
         return total
 
     return pairs

@@ -3,6 +3,7 @@
 import warp as wp
 
 from annelid.grains.kernels.layout import Grains, Lists
+from annelid.grains.kernels.rows import FORGET, PLACES
 
 wp.set_module_options({"enable_backward": False})
 
@@ -23,17 +24,19 @@ def keep_grain(i: int, materials: int, guests: int, grains: Grains, old_out: Gra
 
 
 @wp.func_native(
-    """
+    PLACES
+    + """
     struct alignas(16) Four { int numbers[4]; };  // lists are whole groups of neighbours
-    const size_t row = (size_t)i * lists.places;
-    #define COPY(name, first, fours) \\
-        for (int k = lane; k < fours; k += lanes) \\
-            ((Four*)(kept.name.data + first))[k] = ((const Four*)(lists.name.data + first))[k];
-    COPY(neighbours, row, count / 4)
-    COPY(impulses, 3 * row, 3 * count / 4)
-    if (rolling) COPY(rollings, 3 * row, 3 * count / 4)
+    #define COPY(name, at) \\
+        { const size_t here = at; *(Four*)(kept.name.data + here) = *(const Four*)(lists.name.data + here); }
+    for (int k = 4 * lane; k < count; k += 4 * lanes) {
+        COPY(neighbours, AT(lists, i, k))
+        for (int c = 0; c < 3; ++c) COPY(impulses, WIDE_AT(lists, i, k, c))
+        if (rolling) for (int c = 0; c < 3; ++c) COPY(rollings, WIDE_AT(lists, i, k, c))
+    }
     #undef COPY
 """
+    + FORGET
 )
 def keep_row(i: int, count: int, lane: int, lanes: int, rolling: int, lists: Lists, kept: Lists) -> None:
     """Copy a share of a list of neighbours."""

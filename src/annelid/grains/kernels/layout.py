@@ -240,6 +240,7 @@ class Lists:
     active: wp.array[wp.int32]  # whether some world is not solved yet, and how many sweeps the last step took
     weights: wp.array[wp.float32]  # of the sweeps after the first
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
+    touches: wp.array[wp.float32]  # contacts of each guest in the last step
     guest_rows: wp.array[wp.int32]  # row of each guest
 
 

@@ -113,6 +113,7 @@ def finish(features: Features) -> wp.Function:
                 lists.pushes[3 * guest] = push
                 lists.pushes[3 * guest + 1] = twist
                 lists.pushes[3 * guest + 2] = total.predicted
+                lists.touches[guest] = total.contacts
         change = wp.vec3(g[0] + w[3] * push[0], g[1] + w[3] * push[1], g[2] + w[3] * push[2])
         turn = wp.vec3(share * twist[0], share * twist[1], share * twist[2])
         velocity = wp.vec3(v[0], v[1], v[2]) + change

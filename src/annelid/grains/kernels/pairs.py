@@ -1,15 +1,16 @@
 """Contacts of one grain with its neighbours: impulses are improved once, and summed.
 
 The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is four numbers, and a
-core takes a group at a time; on CUDA it is one, and the lanes of a warp that share a grain take a group each, whose
-impulses lie side by side: a sweep waits for memory, and reads four numbers as fast as one. Either way, both sides of a
-contact do the same arithmetic with opposite signs, so that what one grain gains another loses to the last bit.
+core takes a group at a time. On CUDA it is one, and a thread asks for a group at a time, which lies beside that of the
+next grain (`rows`): a sweep waits for memory. Either way, both sides of a contact do the same arithmetic with opposite
+signs, so that what one grain gains another loses to the last bit.
 """
 
 import functools
 
 import warp as wp
 
+from annelid.grains.kernels.balance import BOOK, SHARE
 from annelid.grains.kernels.layout import (
     FINEST_IMPACT,
     IMPACT,
@@ -23,6 +24,7 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
+from annelid.grains.kernels.rows import FORGET, PLACES
 from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
 wp.set_module_options({"enable_backward": False})
@@ -37,17 +39,15 @@ _TYPES = """
     #define MIN(a, b) fminf(a, b)
     #define LOAD(array, a0, a1, a2, a3) { \\
         const float4 row4 = ((const float4*)array.data)[j]; a0 = row4.x; a1 = row4.y; a2 = row4.z; a3 = row4.w; }
-    #define FIRST (4 * lane)
-    #define STEP (4 * lanes)
     #define TAKE(name) \\
         float name##_of[12]; \\
         for (int c = 0; c < 3; ++c) { \\
-            const float4 row4 = ((const float4*)(lists.name.data + at))[c]; \\
+            const float4 row4 = *(const float4*)(lists.name.data + WIDE_AT(lists, i, k, c)); \\
             name##_of[4 * c] = row4.x; name##_of[4 * c + 1] = row4.y; \\
             name##_of[4 * c + 2] = row4.z; name##_of[4 * c + 3] = row4.w; }
     #define GIVE(name) \\
         for (int c = 0; c < 3; ++c) \\
-            ((float4*)(lists.name.data + at))[c] = make_float4( \\
+            *(float4*)(lists.name.data + WIDE_AT(lists, i, k, c)) = make_float4( \\
                 name##_of[4 * c], name##_of[4 * c + 1], name##_of[4 * c + 2], name##_of[4 * c + 3]);
     #define KEPT(name, c) name##_of[4 * c + q]
 #else
@@ -65,8 +65,6 @@ _TYPES = """
     #define LOAD(array, x, y, z, w) { \\
         const F* rows = (const F*)array.data; const F a = rows[j0], b = rows[j1], c = rows[j2], d = rows[j3]; \\
         TURN(a, b, c, d, x, y, z, w) }
-    #define FIRST 0
-    #define STEP 4
     #define KEPT(name, c) ((F*)(lists.name.data + at))[c]
     #define NOTHING(name) { KEPT(name, 0) = zero; KEPT(name, 1) = zero; KEPT(name, 2) = zero; }
 #endif
@@ -74,33 +72,25 @@ _TYPES = """
 
 _BEGIN = """
     typedef float Number;
-    const Number* mine = (const Number*)&grains.positions.data[i];
-    const Number* my_motion = (const Number*)&grains.forecast.data[i];
-    const Number* my_turning = (const Number*)&grains.turning.data[i];
-    const Number dt = parameters.dt, rate = 1.0f / dt, margin = lists.reach.data[@MARGIN@];
-    @OWN@
-    @FACET@
-    @VARIED@
-    const size_t row = (size_t)i * lists.places;
+    const Number dt = parameters.dt, rate = 1.0f / dt;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
-    const int length = ((const int*)lists.counts.data)[2 * i];
-    for (int k = FIRST; k < length; k += STEP) {
+    @LOOP@
         // Products that are added within one expression may be fused, as CUDA does. Where both sides of a contact add
         // the same two products in another order, these stand in expressions of their own.
 #if !defined(__CUDA_ARCH__)
         #pragma clang fp contract(on)
 #endif
-        const size_t at = 3 * (row + k);
 #if defined(__CUDA_ARCH__)
-        const int4 js = *(const int4*)(lists.neighbours.data + row + k);
+        const int4 js = *(const int4*)(lists.neighbours.data + AT(lists, i, k));
         const int group[4] = {js.x, js.y, js.z, js.w};
         @TAKEN@
         #pragma unroll
         for (int q = 0; q < 4; ++q) {
         const int j = group[q];
 #else
+        const size_t at = 3 * (row + k);
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
 #endif
@@ -129,6 +119,48 @@ _BEGIN = """
         @SURFACES@
         @SCALED@
 """
+
+_ROW = """
+        const Number* mine = (const Number*)&grains.positions.data[i];
+        const Number* my_motion = (const Number*)&grains.forecast.data[i];
+        const Number* my_turning = (const Number*)&grains.turning.data[i];
+        const Number margin = lists.reach.data[@MARGIN@];
+        @OWN@
+        @FACET@
+        @VARIED@
+        const size_t row = (size_t)i * lists.places;
+"""
+
+_OWN_GROUPS = (
+    _ROW
+    + """
+    const int length = ((const int*)lists.counts.data)[2 * i];
+    for (int k = 0; k < length; k += 4) {
+"""
+)
+_NOT_SHARED = {
+    "LOOP": _OWN_GROUPS,
+    "BOOKED": "",
+    "OUT": "float out[14] = {sx, sy, sz, tx, ty, tz, hx, hy, hz, kx, ky, kz, touching, worst};",
+}
+# Beside guests some lists are long: lanes of a warp share them on CUDA.
+_SHARED = {
+    "LOOP": f"""
+#if defined(__CUDA_ARCH__)
+    {SHARE}
+    {_ROW}
+#else
+    {_OWN_GROUPS}
+#endif
+""",
+    "BOOKED": f"""
+#if defined(__CUDA_ARCH__)
+        }}
+        {BOOK}
+#endif
+""",
+    "OUT": "",
+}
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
@@ -175,20 +207,15 @@ _NONSMOOTH = """
         }
         @GIVEN@
 #endif
+        @BOOKED@
     }
 """
 
 _END = """
-    float out[14];
 #if defined(__CUDA_ARCH__)
-    out[0] = sx; out[1] = sy; out[2] = sz; out[3] = tx; out[4] = ty; out[5] = tz;
-    out[6] = hx; out[7] = hy; out[8] = hz; out[9] = kx; out[10] = ky; out[11] = kz; out[12] = touching; out[13] = worst;
-    const unsigned all = lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << (threadIdx.x % 32 / lanes * lanes);
-    for (int hop = lanes >> 1; hop > 0; hop >>= 1) {
-        for (int c = 0; c < 13; ++c) out[c] += __shfl_xor_sync(all, out[c], hop);
-        out[13] = fmaxf(out[13], __shfl_xor_sync(all, out[13], hop));
-    }
+    @OUT@
 #else
+    float out[14];
     #define SUM(a) ((a.x + a.y) + (a.z + a.w))
     out[0] = SUM(sx); out[1] = SUM(sy); out[2] = SUM(sz); out[3] = SUM(tx); out[4] = SUM(ty); out[5] = SUM(tz);
     out[6] = SUM(hx); out[7] = SUM(hy); out[8] = SUM(hz); out[9] = SUM(kx); out[10] = SUM(ky); out[11] = SUM(kz);
@@ -206,12 +233,11 @@ _END = """
     #undef FLOOR
     #undef MIN
     #undef LOAD
-    #undef FIRST
-    #undef STEP
     #undef KEPT
     #undef NOTHING
     #undef TAKE
     #undef GIVE
+    @FORGET@
     wp::vec_t<14, wp::float32> total;
     for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
@@ -491,6 +517,8 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     world = "((const int*)grains.names.data)[2 * i + 1]" if features.worlds else "0"
     sizes = _OWN_SIZE if features.sizes else _SAME_SIZE
     parts = {
+        "FORGET": FORGET,
+        **(_SHARED if features.guests else _NOT_SHARED),
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
@@ -520,7 +548,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     parts["EARLIER"] = _EARLIER if blended else ""
     kept += ["earlier"] if blended else []
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
-    text = _TYPES + _BEGIN + _NONSMOOTH + _END
+    text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
 

@@ -12,6 +12,7 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
+from annelid.grains.kernels.rows import neighbour_place
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
@@ -52,7 +53,7 @@ def paper_pairs(features: Features) -> wp.Function:
         for _sweep in range(sweeps):
             touching = float(0.0)
             for k in range(lists.counts[i][0]):
-                j = lists.neighbours[i * lists.places + k]
+                j = lists.neighbours[neighbour_place(i, k, lists)]
                 there = grains.positions[j]
                 theirs = grains.forecast[j]  # its velocity at the beginning of the step
                 d = wp.vec3(here[0] - there[0], here[1] - there[1], here[2] - there[2])

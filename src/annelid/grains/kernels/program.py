@@ -93,8 +93,8 @@ def grain_impulses(features: Features, *, blended: bool = False) -> wp.Function:
 
 
 @functools.cache
-def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
-    """One sweep over all grains, `lanes` threads a grain (CUDA); one that is skipped hands grains on unchanged."""
+def sweep_kernel(features: Features) -> wp.Kernel:
+    """One sweep over all grains (CUDA), a thread each; one that is skipped hands grains on unchanged."""
     impulses, complete, tolerant = grain_impulses(features), finish(features), features.tolerant
     bouncing = features.bouncing
     look_ahead = foresee(features)
@@ -106,33 +106,29 @@ def sweep_kernel(features: Features, lanes: int) -> wp.Kernel:
         step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains,
         lists: Lists, bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
-        t = wp.tid()
-        i = t // wp.static(lanes)
-        lane = t % wp.static(lanes)
+        i = wp.tid()
         skip = lists.flags[wp.static(HALTED)] == 1
         if wp.static(tolerant):
             before = lists.reach[wp.static(CHANGES) + (turn + 2) % 3]
             if first == 0 and final == 0 and before <= parameters.tolerance:
                 skip = True
                 highest(lists.reach, wp.static(CHANGES) + turn % 3, before)
-            if t == 0:
+            if i == 0:
                 lists.reach[wp.static(CHANGES) + (turn + 1) % 3] = 0.0
         if skip:
-            if lane == 0:
-                hand_back(i, grains, grains_out)
-                if wp.static(bouncing):
-                    grains_out.starts[i] = grains.starts[i]
+            hand_back(i, grains, grains_out)
+            if wp.static(bouncing):
+                grains_out.starts[i] = grains.starts[i]
             return
-        if t == 0:
+        if i == 0:
             lists.flags[wp.static(DONE)] = step + 1
-        total = impulses(i, lane, wp.static(lanes), sweeps, final, parameters, grains, lists, bodies)
-        if lane == 0:
-            if wp.static(tolerant):
-                highest(lists.reach, wp.static(CHANGES) + turn % 3, total.change)
-            if final == 1:
-                complete(i, step, total, parameters, grains, lists, grains_out)
-            else:
-                look_ahead(i, total, parameters, grains, grains_out)
+        total = impulses(i, 0, 1, sweeps, final, parameters, grains, lists, bodies)
+        if wp.static(tolerant):
+            highest(lists.reach, wp.static(CHANGES) + turn % 3, total.change)
+        if final == 1:
+            complete(i, step, total, parameters, grains, lists, grains_out)
+        else:
+            look_ahead(i, total, parameters, grains, grains_out)
 
     return sweep
 
@@ -150,8 +146,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def keep(grains: Grains, lists: Lists, old_out: Grains, kept_out: Lists):
         t = wp.tid()
-        i = t // wp.static(lanes)
-        lane = t % wp.static(lanes)
+        i = t % lists.counts.shape[0]  # threads side by side copy rows side by side
+        lane = t // lists.counts.shape[0]
         number = world(i, grains)
         for c in range(t, lists.cursors.shape[0], wp.static(lanes) * lists.counts.shape[0]):
             lists.cursors[c] = 0
@@ -165,7 +161,7 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
                 keep_grain(i, wp.static(materials), wp.static(guests), grains, old_out)
                 v = grains.velocities[i]
                 speed = wp.length(wp.vec3(v[0], v[1], v[2]))
-                wp.atomic_max(lists.reach, reach_place(wp.static(FASTEST), number), speed)
+                highest(lists.reach, reach_place(wp.static(FASTEST), number), speed)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def bring(parameters: Parameters, old: Grains, grains: Grains, lists: Lists):
