@@ -46,7 +46,7 @@ bench: $(VENV)/.run  ## Measure the throughput of the spring solver
 fuzz: $(VENV)/.dev  ## Hand 100 000 damaged files to everything that reads files
 	$(BIN)/python tests/fuzz/fuzz.py
 
-gallery: $(VENV)/.run  ## Make pictures and recordings of all scenes, environments, studies and robots in out/gallery/
+gallery: $(VENV)/.dev  ## Make pictures and recordings of all scenes, environments, studies and robots in out/gallery/
 	$(BIN)/annelid gallery
 
 docs: $(VENV)/.dev  ## Build the documentation in docs/_build/html/

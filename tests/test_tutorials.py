@@ -38,7 +38,7 @@ def test_all_are_listed() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tutorials_ask_and_answer(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("---\nfile_format: mystnb\nkernelspec:\n  name: python3\n---\n")
+    assert text.startswith("---\nfile_format: mystnb\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n")
     assert "**Question" in text
     assert "**Answer" in text
     assert "## What to change" in text
