@@ -66,18 +66,18 @@ class _Rewriting:
     def __init__(self, build: Callable[..., None]) -> None:
         self._build = build
 
-    def __call__(self, object_path: str, source_path: str, *arguments: Any, **options: Any) -> None:
-        path = Path(source_path)
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        path = Path(arguments[1])  # after that of the object file
         given = path.read_text(encoding="utf-8")
         text = with_references(given)
         if text != given:
             path.write_text(text, encoding="utf-8")
             try:
-                self._build(object_path, source_path, *arguments, **options)
+                self._build(*arguments, **options)
                 return
             except Exception:  # that is what Warp raises
                 path.write_text(given, encoding="utf-8")
-        self._build(object_path, source_path, *arguments, **options)
+        self._build(*arguments, **options)
 
 
 def with_references(source: str) -> str:
