@@ -7,7 +7,8 @@ once more for each function around it: those that meet at a barrier hold a pass 
 called instead, with copies for themselves, so that loops need not read what they use again. And Warp writes kernels
 twice, for arrays without gaps and for others, which only short ones gain from.
 
-Kernels compile in three quarters of the time and run as fast. No sum or product changes, only how operands are reached.
+Large kernels compile in three quarters of the time and run as fast. No sum or product changes, only how operands are
+reached.
 """
 
 from __future__ import annotations
