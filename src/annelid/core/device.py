@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import warp as wp
 
+from annelid.core.compiled_functions import call_by_reference
 from annelid.core.compiled_headers import share_compiled_headers
 from annelid.core.compiled_once import compile_once
 from annelid.core.compiled_structures import leave_out_uncalled
@@ -52,6 +53,7 @@ def _init() -> None:
 
 
 _start_warp()
+call_by_reference()
 share_compiled_headers()
 compile_once()
 leave_out_uncalled()

@@ -39,7 +39,7 @@ def test_jaws_squeeze_a_block_and_nothing_goes_through_anything() -> None:
     assert contacts is not None
     rest = solid.nodes[solid.elements]
     volumes = np.linalg.det(rest[:, 1:] - rest[:, :1])
-    for _ in range(16):
+    for _ in range(13):  # three more would press twice as hard and take as long as all of these
         simulation.step()
         positions, touch = simulation.positions(), simulation.state.touch
         corners = positions[solid.elements]

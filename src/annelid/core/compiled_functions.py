@@ -1,0 +1,169 @@
+"""Functions of CPU kernels that take structures where they are, and those of whole passes that are called.
+
+Warp hands structures and arrays to a function as copies, and makes another copy of an array before it reads an element.
+A structure of a hundred arrays is 6 kB, and the compiler spends its time on getting rid of the copies. Where a function
+only reads what it is given, it gets references here. The compiler also inlines every function and then optimises it
+once more for each function around it: those that meet at a barrier hold a pass over all masses or grains, so they are
+called instead, with copies for themselves, so that loops need not read what they use again. And Warp writes kernels
+twice, for arrays without gaps and for others, which only short ones gain from.
+
+Large kernels compile in three quarters of the time and run as fast. No sum or product changes, only how operands are
+reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+LONG = 6000
+"""Characters of C++ from which a kernel is not written twice: some 80 operations."""
+
+_BACKWARD = "_cpu_kernel_backward("  # such files call functions in other ways too
+_BARRIER = "team_barrier_0(var_"
+_STRUCTURE = re.compile(r"^struct (\w+)\n\{", re.MULTILINE)
+_FUNCTION = re.compile(r"^(?=static )", re.MULTILINE)
+_NAME = re.compile(r"^static [\w:<>, ]+? (\w+)\(\n", re.MULTILINE)
+_HEAD = re.compile(  # of a function that is not native
+    r"static (?!CUDA_CALLABLE )[\w:<>, ]+? (?P<name>\w+)\(\n(?P<arguments>(?:    .*\n)*?)\{\n"
+)
+_ARGUMENT = re.compile(r"^    ([\w:<>, ]+?) (var_\w+)(?=[,)])", re.MULTILINE)
+_TWICE = re.compile(
+    r"^    if \(wp_linear_contiguous\)\n +(\w+)_cpu_forward_tasks<true>\(.*\n"
+    r"    else\n(?= +\1_cpu_forward_tasks<false>)",
+    re.MULTILINE,
+)
+
+_PART = re.compile(
+    r"(?P<pointer>var_\d+) = &\("
+    r"(?:(?:\(var_\w+\)\.|var_\w+\.|var_\w+->)\w+|wp::index\((?:var_\w+|\*\(var_\w+\)), var_\w+\))\);"
+)
+_ELEMENT = re.compile(r"var_\d+ = &\(\(\(\*wp::address\(\(?var_\w+\)?(?:\.\w+)?(?:, var_\w+)+\)\)\)\.\w+\);")
+_READ = re.compile(r"var_\d+ = wp::(?:load|copy)\(var_\w+\);")
+_INDEXED = re.compile(r"(?:var_\d+ = wp::address|wp::array_store)\(var_\w+(?:, var_\w+)+\);")
+_CALL = re.compile(r"(?:var_\d+ = )?(?P<name>\w+)\(var_\w+(?:, var_\w+)*\);")
+_DECLARATION = re.compile(r"[\w:<>, ]+\*? var_\d+;")
+_ARRAY = re.compile(r"^    wp::array_t<.*> (var_\d+);\n", re.MULTILINE)
+_LOADED = re.compile(r"^ +(var_\d+) = wp::load\((var_\d+)\);\n", re.MULTILINE)
+
+
+def call_by_reference() -> None:
+    """Let kernels for the CPU hand structures on without copies; nothing where Warp builds otherwise."""
+    try:
+        from warp._src import build  # Warp has no public way to come between
+
+        given = build.build_cpu
+    except (ImportError, AttributeError):  # another Warp: slower, not broken
+        return
+    if not isinstance(given, _Rewriting):
+        build.build_cpu = _Rewriting(given)
+
+
+class _Rewriting:
+    """Warp's build of a CPU kernel from a text with references; from Warp's own text where that cannot be compiled."""
+
+    def __init__(self, build: Callable[..., None]) -> None:
+        self._build = build
+
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        path = Path(arguments[1])  # after that of the object file
+        given = path.read_text(encoding="utf-8")
+        text = with_references(given)
+        if text != given:
+            path.write_text(text, encoding="utf-8")
+            try:
+                self._build(*arguments, **options)
+                return
+            except Exception:  # that is what Warp raises
+                path.write_text(given, encoding="utf-8")
+        self._build(*arguments, **options)
+
+
+def with_references(source: str) -> str:
+    """The C++ of a module whose functions take structures and arrays that they only read by reference."""
+    if _BACKWARD in source:
+        return source
+    structures = set(_STRUCTURE.findall(source))
+    names = set(_NAME.findall(source))
+    parts = [_rewritten(part, structures, names) for part in _FUNCTION.split(source)]
+    return _long_ones_once("".join(parts), parts)
+
+
+def _rewritten(function: str, structures: set[str], names: set[str]) -> str:
+    head = _HEAD.match(function)
+    if not head or head["name"].startswith("adj_"):
+        return function
+    start, body = head[0], function[head.end() :]
+    large = {name for kind, name in _ARGUMENT.findall(head["arguments"]) if kind in structures or "array_t<" in kind}
+    changed, pointers = _followed(large, body, names)
+    body = _without_copies(body, {pointer for pointer, owner in pointers.items() if owner not in changed})
+    called = not changed and _BARRIER in body
+    copies = []
+
+    def argument(found: re.Match[str]) -> str:
+        kind, name = found.groups()
+        if name not in large - changed:
+            return found[0]
+        if called:
+            copies.append(f"    {kind} {name} = {name}_given;\n")
+            name += "_given"
+        return f"    {kind} & {name}"
+
+    start = _ARGUMENT.sub(argument, start)
+    if called:
+        start = start.replace("static ", "static __attribute__((noinline)) ", 1)
+    return start + "".join(copies) + body
+
+
+def _followed(arguments: set[str], body: str, names: set[str]) -> tuple[set[str], dict[str, str]]:
+    """Arguments with which a function may do more than read them or hand them on, and the arguments of its pointers."""
+    changed: set[str] = set()
+    pointers: dict[str, str] = {}
+    owners = {name: name for name in arguments}
+    while owners:
+        found = {}
+        for name, line in _uses(owners, body):
+            if part := _PART.fullmatch(line):
+                if part["pointer"] != name:
+                    found[part["pointer"]] = owners[name]
+            elif not any(kind.fullmatch(line) for kind in (_READ, _INDEXED, _ELEMENT, _DECLARATION)):
+                call = _CALL.fullmatch(line)
+                if not call or call["name"] not in names:
+                    changed.add(owners[name])
+        pointers |= found
+        owners = found
+    return changed, pointers
+
+
+def _without_copies(body: str, pointers: set[str]) -> str:
+    """The body of a function that reads elements of arrays that pointers lead to without a copy of the arrays."""
+    arrays = set(_ARRAY.findall(body))
+    copies = {copy: pointer for copy, pointer in _LOADED.findall(body) if copy in arrays and pointer in pointers}
+    for name, line in list(_uses(copies, body)):
+        if not (_INDEXED.fullmatch(line) or _DECLARATION.fullmatch(line) or line.startswith(f"{name} = wp::load(")):
+            copies.pop(name, None)
+    if not copies:
+        return body
+    body = _ARRAY.sub(lambda found: "" if found[1] in copies else found[0], body)
+    body = _LOADED.sub(lambda found: "" if found[1] in copies else found[0], body)
+    return re.sub(r"\bvar_\d+\b", lambda found: f"(*{copies[found[0]]})" if found[0] in copies else found[0], body)
+
+
+def _long_ones_once(source: str, parts: list[str]) -> str:
+    """The source with long kernels for arrays of any stride only."""
+    long = {head["name"] for part in parts if len(part) > LONG and (head := _HEAD.match(part))}
+    return _TWICE.sub(lambda found: "" if f"{found[1]}_cpu_kernel_forward" in long else found[0], source)
+
+
+def _uses(names: Collection[str], body: str) -> Iterator[tuple[str, str]]:
+    """Names with the lines of code that use them."""
+    if not names:
+        return
+    pattern = re.compile(rf"\b(?:{'|'.join(names)})\b")
+    for line in body.splitlines():
+        text = line.strip()
+        if not text.startswith("//"):
+            for name in set(pattern.findall(text)):
+                yield name, text

@@ -1,0 +1,110 @@
+"""Functions of CPU kernels get references to what they only read, and copies of what they change."""
+
+from pathlib import Path
+
+import pytest
+import warp as wp
+
+from annelid.core.compiled_functions import _Rewriting, with_references
+
+
+@wp.struct
+class Scale:
+    factor: wp.float32
+    values: wp.array[wp.float32]
+
+
+@wp.func
+def scaled(i: int, scale: Scale) -> float:
+    return scale.factor * scale.values[i]
+
+
+@wp.func
+def doubled(i: int, scale: Scale) -> float:
+    scale.factor = 2.0 * scale.factor  # of its own copy
+    return scaled(i, scale)
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def write_both(scale: Scale, values_out: wp.array2d[wp.float32]) -> None:
+    i = wp.tid()
+    values_out[i, 0] = doubled(i, scale)
+    values_out[i, 1] = scaled(i, scale)
+
+
+def test_a_function_that_changes_its_argument_leaves_that_of_its_caller() -> None:
+    scale = Scale()
+    scale.factor = 3.0
+    scale.values = wp.array([1.0, 2.0], dtype=wp.float32, device="cpu")
+    values = wp.zeros((2, 2), dtype=wp.float32, device="cpu")
+    wp.launch(write_both, 2, [scale], [values], device="cpu")
+    assert values.numpy().tolist() == [[6.0, 3.0], [12.0, 6.0]]
+
+
+def text(body: str) -> str:
+    head = "struct Scale_1\n{\n};\n\nstatic wp::float32 read_0(\n    wp::int32 var_i,\n    Scale_1 var_s)\n{\n"
+    return head + body + "}\n"
+
+
+READS = """    wp::array_t<wp::float32>* var_0;
+    wp::float32* var_1;
+    wp::array_t<wp::float32> var_2;
+    wp::float32 var_3;
+    var_0 = &((var_s).values);
+    var_2 = wp::load(var_0);
+    var_1 = wp::address(var_2, var_i);
+    var_3 = wp::load(var_1);
+    return var_3;
+"""
+
+
+def test_what_is_only_read_is_not_copied() -> None:
+    written = with_references(text(READS))
+    assert "    Scale_1 & var_s)" in written
+    assert "var_1 = wp::address((*var_0), var_i);" in written
+    assert "var_2" not in written
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "    var_s.factor = var_3;\n",
+        "    wp::assign(var_s, var_4);\n",
+        "    var_5 = &((var_s).place);\n    wp::store(var_5, var_4);\n",
+        "    var_5 = &((var_s).place);\n    var_6 = &(wp::index(*(var_5), var_i));\n    wp::store(var_6, var_4);\n",
+        "    unknown(var_s);\n",
+    ],
+)
+def test_what_may_change_is_copied(line: str) -> None:
+    assert with_references(text(READS + line)) == text(READS + line)
+
+
+def test_an_array_that_is_chosen_later_is_copied() -> None:
+    written = with_references(text(READS + "    var_7 = wp::where(var_8, var_2, var_9);\n"))
+    assert "wp::address(var_2, var_i)" in written
+
+
+def test_a_function_that_meets_others_at_a_barrier_is_called() -> None:
+    written = with_references(text(READS + "    team_barrier_0(var_counter, var_size, var_3);\n"))
+    assert "static __attribute__((noinline)) wp::float32 read_0(" in written
+    assert "    Scale_1 & var_s_given)\n{\n    Scale_1 var_s = var_s_given;\n" in written
+
+
+def test_files_with_gradients_stay_as_they_are() -> None:
+    given = text(READS) + "static void k_cpu_kernel_backward(\n"
+    assert with_references(given) == given
+
+
+def test_a_text_that_cannot_be_compiled_gives_way_to_that_of_warp(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.cpp"
+    path.write_text(text(READS))
+    built = []
+
+    def build(_target: str, source: str) -> None:
+        built.append(Path(source).read_text())
+        if "Scale_1 & " in built[-1]:
+            raise RuntimeError("no")
+
+    _Rewriting(build)(str(tmp_path / "kernel.o"), str(path))
+    assert built == [with_references(text(READS)), text(READS)]
+    assert path.read_text() == text(READS)
