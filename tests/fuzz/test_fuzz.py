@@ -68,7 +68,7 @@ FUZZED = {
 TRUSTED = {
     "commands/doctor.py", "commands/soak.py", "commands/soaking/visit.py", "commands/soaking/visitor.py",
     "commands/support/experiments.py", "evolve/problems/task_files.py",
-    "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
+    "core/compiled_functions.py", "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
     "envs/training/scaling.py", "evolve/problems/walks.py", "gallery/making.py", "gallery/study_pages.py",
     "view/files/html.py", "view/showing.py",
 }  # fmt: skip

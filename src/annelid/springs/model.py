@@ -32,7 +32,7 @@ from annelid.springs.sand import (
     require_surface,
     sand_numbers,
 )
-from annelid.springs.stability import Scales, stable_step, what_limits_the_step
+from annelid.springs.stability import UNSCALED, Scales, stable_step, what_limits_the_step
 from annelid.springs.world import World
 
 _USUAL_STEP = 1.0e-4  # [s]
@@ -143,7 +143,7 @@ class Model:
         rows = len(self.rows.offsets) * (4 + 2 * real)
         return (state + rows) / max(self.spring_count, 1)
 
-    def stable_step(self, scales: Scales = Scales()) -> float:  # noqa: B008 (frozen)
+    def stable_step(self, scales: Scales = UNSCALED) -> float:
         """Longest stable time step [s], estimated, with factors on the constants of the body."""
         return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales)
 

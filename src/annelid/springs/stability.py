@@ -28,7 +28,10 @@ class Scales:
     mass: float = 1.0
 
 
-def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Scales = Scales()) -> float:  # noqa: B008 (frozen)
+UNSCALED = Scales()
+
+
+def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Scales = UNSCALED) -> float:
     """Longest stable time step [s], from a bound of the highest frequency.
 
     A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared
