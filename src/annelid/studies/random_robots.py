@@ -73,7 +73,7 @@ class RandomRobots:
     name: ClassVar[str] = "random-robots"
 
     quick: bool = False
-    """Four robots of few nodes, and short paths."""
+    """Four robots of few nodes and short paths, of which the first is led out of reach as well."""
     robots: int = 20
     """How many robots."""
     seed: int = 0
@@ -100,7 +100,9 @@ class RandomRobots:
             few = self.quick or number % 4 == number // 4 % 4
             nodes = _FEW if few else _MANY if number % 5 == 3 else _USUAL
             draft = Draft.drawn(rng, number, nodes)
-            led = self._lead(draft, rng, draft.robot(device=device, threads=threads), stretch=few)
+            led = self._lead(
+                draft, rng, draft.robot(device=device, threads=threads), stretch=few and not (self.quick and number)
+            )
             found.append(led)
             progress.say(f"{number}: {led.in_words()}")
         return found
