@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from annelid.grains.kernels.layout import FLAGS, STALE
+from annelid.grains import model
+from annelid.grains.kernels.layout import FLAGS, REACHES, SKIN, STALE, WORLD_REACHES
 from annelid.grains.kernels.layout import PLANE as WALL
 from annelid.grains.model import PATIENCE
 
@@ -82,3 +84,23 @@ def test_longer_lists_are_looked_through_in_every_world(moving: Any) -> None:
     moving.step(1)
     assert len(moving.state.bodies) == (room + 3) * moving.solver.model.count
     assert places_noted(moving) == places_by_looking(moving)
+
+
+def test_lists_of_a_device_that_wants_shorter_ones_are_made_anew(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkpoint fits where lists are to reach further; what they lack must not be taken for granted."""
+    short = simulated(device, WORLDS)
+    short.step(3)
+    short.save(tmp_path / "short")
+    monkeypatch.setattr(model, "_SKIN", 2.0 * model._SKIN)
+    monkeypatch.setattr(model, "_CUDA_SKIN", 2.0 * model._CUDA_SKIN)
+    far = simulated(device, WORLDS)
+    far.load(tmp_path / "short")
+    assert (_skins(far) == _skins(short)).all()
+    far.step()
+    np.testing.assert_allclose(_skins(far), 2.0 * _skins(short))
+
+
+def _skins(simulation: Any) -> np.ndarray:
+    return np.asarray(simulation.state.reach.numpy()[REACHES + SKIN :: WORLD_REACHES])

@@ -72,12 +72,14 @@ class Launches:
             self._loaded = True
         assert self._work.rows is not None
         self._work.rows.unfold()
-        while steps > 0:  # a graph is captured for each count: powers of two keep them few
-            count = 1 << (min(steps, batch).bit_length() - 1)
-            key = count, clock % PATIENCE
-            self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
-            steps, clock = steps - count, clock + count
-        self._work.rows.fold()
+        try:
+            while steps > 0:  # a graph is captured for each count: powers of two keep them few
+                count = 1 << (min(steps, batch).bit_length() - 1)
+                key = count, clock % PATIENCE
+                self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
+                steps, clock = steps - count, clock + count
+        finally:  # or a run that is interrupted would leave grains with lists of earlier ones
+            self._work.rows.fold()
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features

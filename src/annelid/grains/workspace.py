@@ -11,7 +11,7 @@ import warp as wp
 
 from annelid.core.state import declared, state_arrays
 from annelid.grains.controls import joints_among
-from annelid.grains.kernels.cells import SCAN_SPAN
+from annelid.grains.kernels.cells import SCAN_SPAN, call_short_lists
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.converge import sweep_weights
 from annelid.grains.kernels.layout import Bodies, Grains, Lists
@@ -104,6 +104,7 @@ class Workspace:
         _point(self.bodies, self._of_bodies, arrays)
         self._keep_room(state)
         self.bodies.unlisted.fill_(1)
+        wp.launch(call_short_lists, self.model.world_count, [self.model.parameters, self.lists], device=self.device)
         self.find_guests()
         return True
 

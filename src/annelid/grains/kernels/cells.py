@@ -14,6 +14,8 @@ from annelid.grains.kernels.layout import (
     HALTED,
     LIMIT,
     MARGIN,
+    SKIN,
+    STALE,
     Bodies,
     Grains,
     Lists,
@@ -85,6 +87,7 @@ def set_margin(world: int, fastest: float, parameters: Parameters, lists: Lists)
     """Tell how far the lists of a world reach, which are to be made, and when they will be stale."""
     if lists.flags[wp.static(FLAGS) + world] == 1:
         lists.reach[reach_place(wp.static(MARGIN), world)] = margin_for(fastest, parameters)
+        lists.reach[reach_place(wp.static(SKIN), world)] = parameters.skin
     lists.reach[reach_place(wp.static(FASTEST), world)] = 0.0
 
 
@@ -94,6 +97,15 @@ def set_margins(parameters: Parameters, lists: Lists):
     set_margin(world, lists.reach[reach_place(wp.static(FASTEST), world)], parameters, lists)
     limit = lists.reach[reach_place(wp.static(MARGIN), world)] / (wp.static(APPROACH) * parameters.dt)
     wp.atomic_max(lists.reach, wp.static(LIMIT), limit)
+
+
+@wp.kernel
+def call_short_lists(parameters: Parameters, lists: Lists):
+    """Call lists stale that reach less far than is taken for granted here: a state may come from another device."""
+    world = wp.tid()
+    if lists.reach[reach_place(wp.static(SKIN), world)] < parameters.skin:
+        lists.flags[wp.static(STALE)] = 1
+        lists.flags[wp.static(FLAGS) + world] = 1
 
 
 @wp.kernel

@@ -36,13 +36,14 @@ made ready.
 
 REACHES = 5
 
-MARGIN, FASTEST = range(2)
+MARGIN, FASTEST, SKIN = range(3)
 """Places of a world in `Lists.reach`, after `REACHES`, see `reach_place`.
 
-How far from contact a pair is looked at [m]; largest speed while lists are made [m/s].
+How far from contact a pair is looked at [m]; largest speed while lists are made [m/s]; how much further than needed
+they reach [m], which another device may want otherwise.
 """
 
-WORLD_REACHES = 2
+WORLD_REACHES = 3
 
 APPROACH = 2.2
 """Fastest approach that lists allow for, in largest speeds: two grains that meet head-on, and a tenth more."""
@@ -310,7 +311,7 @@ class Bodies:
 
 @wp.func
 def reach_place(what: int, world: int) -> int:
-    """Where `Lists.reach` holds the MARGIN or FASTEST of a world."""
+    """Where `Lists.reach` holds the MARGIN, FASTEST or SKIN of a world."""
     return wp.static(REACHES) + wp.static(WORLD_REACHES) * world + what
 
 
