@@ -49,7 +49,6 @@ class Simulation(Shown, Described, Generic[S]):
         solver: The solver; its initial state is where the simulation begins.
 
     Attributes:
-        events: What has happened in it: springs that broke...
         attachments: Things that belong to it: optimisers, controllers; by name.
         marks: What its pictures show beside what is simulated, such as a place to reach.
         controls: Channels that take commands, such as `simulation.controls["leg"] = 1.1`.
@@ -61,8 +60,6 @@ class Simulation(Shown, Described, Generic[S]):
     def __init__(self, solver: S) -> None:
         self.solver = solver
         self._march = March(solver)
-        self.state = self._march.state
-        self.events = self._march.events
         self.attachments: dict[str, Any] = {}
         self.marks: tuple[Part, ...] = ()
         self.gate = Gate()
@@ -74,6 +71,16 @@ class Simulation(Shown, Described, Generic[S]):
         self.parameters = Parameters(solver, good, self.gate, noisy)
 
     # --- where it stands ---
+
+    @property
+    def state(self) -> Any:
+        """The state of now; runs change it in place."""
+        return self._march.state
+
+    @property
+    def events(self) -> list[Event]:
+        """What has happened in it: springs that broke..."""
+        return self._march.events
 
     @property
     def dt(self) -> float:
