@@ -81,6 +81,13 @@ class Launches:
         finally:  # or a run that is interrupted would leave grains with lists of earlier ones
             self._work.rows.fold()
 
+    def make_lists(self) -> None:
+        """Make lists that are called stale at once, rather than in the next step in which they are looked at."""
+        assert self._work.rows is not None
+        self._work.rows.unfold()
+        self._refresh(self.here)
+        self._work.rows.fold()
+
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(finish_batch, 1)]

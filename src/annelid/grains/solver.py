@@ -212,6 +212,8 @@ class Solver:
         if (moved or switched) and self._launches is not None:
             self._launches.forget()
             self._note_beginnings(state)
+            if moved and self._work.falls_short(state):  # steps up to the next look would miss contacts
+                self._launches.make_lists()
 
     def _note_beginnings(self, state: State) -> None:
         """Worlds that began at other steps are looked at in other steps."""

@@ -14,7 +14,7 @@ from annelid.grains.controls import joints_among
 from annelid.grains.kernels.cells import SCAN_SPAN, call_short_lists
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.converge import sweep_weights
-from annelid.grains.kernels.layout import Bodies, Grains, Lists
+from annelid.grains.kernels.layout import REACHES, SKIN, WORLD_REACHES, Bodies, Grains, Lists
 from annelid.grains.kernels.rows import FoldedRows
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.model import Model
@@ -107,6 +107,11 @@ class Workspace:
         wp.launch(call_short_lists, self.model.world_count, [self.model.parameters, self.lists], device=self.device)
         self.find_guests()
         return True
+
+    def falls_short(self, state: State) -> bool:
+        """Whether a state has lists that reach less far than is taken for granted here: it is of another device."""
+        skins = state.reach.numpy()[REACHES + SKIN :: WORLD_REACHES]
+        return bool(((skins > 0.0) & (skins < np.float32(self.model.parameters.skin))).any())
 
     def _unfolded(self, state: State) -> FoldedRows:
         self.lists.places = len(state.neighbours) // self.model.count
