@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from annelid import fem
 from annelid.core.simulation import Simulation
@@ -53,3 +54,32 @@ def velocity(simulation: Simulation[Any]) -> np.ndarray:
     """Velocity of the centre of mass [m/s]."""
     summary = simulation.summary()
     return np.asarray(summary.momentum / summary.mass)
+
+
+def angular_momentum(simulation: Simulation[Any]) -> np.ndarray:
+    """Of the solid and its free bodies, about the origin [kg m²/s]."""
+    bodies, touch = simulation.solver.contacts.bodies, simulation.state.touch
+    found = simulation.summary().angular_momentum.copy()
+    for body, number in enumerate(bodies.numbers):
+        place, velocity, spin = (each.numpy()[number] for each in (touch.places, touch.velocities, touch.spins))
+        turn = Rotation.from_quat(touch.turns.numpy()[number]).as_matrix()
+        found += bodies.masses[body] * np.cross(place, velocity) + turn @ bodies.inertias[body] @ turn.T @ spin
+    return np.asarray(found)
+
+
+def turning(simulation: Simulation[Any]) -> np.ndarray:
+    """Take a step; the angular momentum that forces have made in it [kg m²/s].
+
+    Backward Euler itself changes it by dt Σ m v⁺ × v, v⁺ the velocities after the step and v those before, since
+    forces act where nodes and centres of bodies are after it: that is left out.
+    """
+    bodies, weights = simulation.solver.contacts.bodies, simulation.solver.model.solid.weights()
+    masses = np.concatenate([weights, bodies.masses])
+
+    def velocities() -> np.ndarray:
+        return np.concatenate([simulation.velocities(), simulation.state.touch.velocities.numpy()[bodies.numbers]])
+
+    before, was = angular_momentum(simulation), velocities()
+    simulation.step()
+    lost = simulation.solver.dt * masses @ np.cross(velocities(), was)
+    return np.asarray(angular_momentum(simulation) - before - lost)

@@ -4,15 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.coupled import CoupledSolver
+from annelid.fem.contact.state import TouchingItself
 from annelid.fem.contact.surface import outer_faces
 from annelid.shapes import Box, Rigid, Surface, TetMesh, ground, tet_beam
 
-from .bodies import SOFT, block, velocity
+from .bodies import SOFT, angular_momentum, block, turning, velocity
 from .intersections import own_crossings
 
 
@@ -54,7 +57,39 @@ def test_a_block_dropped_on_another_rests_there_with_its_weight() -> None:
     assert own_crossings(simulation.positions(), outer_faces(solid)) == 0
 
 
-def test_two_solids_that_collide_keep_their_momentum_and_no_energy_grows() -> None:
+def test_forces_of_pairs_are_slopes_of_their_energy_and_have_no_moment() -> None:
+    solid, first = two_blocks(turn=0.1)
+    contacts = Contacts(solid, [], fem.Contact(reach=0.012), wp.get_device("cpu"))
+    pairs, start, rng = contacts.pairs, contacts.first_state(), np.random.default_rng(3)
+    assert pairs is not None
+    assert isinstance(start, TouchingItself)
+    here = solid.nodes.copy()
+    here[first:, 2] -= 0.019
+    there = wp.array(here, dtype=wp.vec3d, device="cpu")
+    slid = here - 1e-3 * rng.normal(size=here.shape)
+    slid[first:, 0] -= 2e-3
+    pairs.begin(wp.array(slid, dtype=wp.vec3d, device="cpu"), start)
+    pairs.follow(there)
+
+    def at(positions: np.ndarray) -> tuple[float, np.ndarray]:
+        pairs.evaluate(wp.array(positions, dtype=wp.vec3d, device="cpu"))
+        forces = np.zeros_like(positions)
+        forces[pairs.numbers] = pairs.forces.numpy()[:, 0]
+        return float(pairs.energy.numpy().sum()), forces
+
+    forces = at(here)[1]
+    across = np.abs(forces[first:].sum(axis=0)[:2]).max()
+    total = np.abs(forces).sum()
+    assert across > 0.02 * total  # friction
+    np.testing.assert_allclose(forces.sum(axis=0), 0.0, atol=1e-14 * total)
+    np.testing.assert_allclose(np.cross(here, forces).sum(axis=0), 0.0, atol=1e-15 * total)
+    for _ in range(3):
+        way = 1e-7 * rng.normal(size=here.shape)
+        slope = at(here + way)[0] - at(here - way)[0]
+        assert slope == pytest.approx(-2.0 * float((forces * way).sum()), rel=1e-4)
+
+
+def test_two_solids_that_collide_keep_their_momenta_and_no_energy_grows() -> None:
     solid, first = two_blocks(turn=0.7)
     simulation = fem.simulation(
         solid, gravity=(0.0, 0.0, 0.0), dt=0.01, settings=fem.Settings(1e-11, 40), device="cpu", threads=1
@@ -63,8 +98,9 @@ def test_two_solids_that_collide_keep_their_momentum_and_no_energy_grows() -> No
     start[first:] = (0.1, 0.0, -1.0)
     simulation.state.velocities.assign(start)
     momentum, energy = simulation.summary().momentum, simulation.summary().kinetic
+    turns = np.linalg.norm(angular_momentum(simulation))
     for _ in range(6):
-        simulation.step()
+        assert np.linalg.norm(turning(simulation)) < 1e-9 * turns
         now = simulation.summary()
         np.testing.assert_allclose(now.momentum, momentum, atol=1e-13)
         assert now.kinetic + now.elastic <= energy * (1.0 + 1e-12)

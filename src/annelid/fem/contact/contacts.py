@@ -173,7 +173,9 @@ class Contacts:
             each.evaluate(positions)
 
     def groups(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Contacts that couple nodes, as evaluated last: nodes [p, m], coefficients [p, m], tangents [N/m] [p, 3, 3].
+        """Contacts that couple nodes, as evaluated last: nodes [p, m], coefficients, tangents [N/m] [p, 3, 3].
+
+        Coefficients are numbers, shape [p, m], or matrices, shape [p, m, 3, 3].
 
         Args:
             losses: Whether friction that is lost with gaps that open is a part of the tangents of frictions.

@@ -77,7 +77,8 @@ class CornerContacts(ElementSet):
         self._corners.skin, self._corners.reach = wp.float64(skin), wp.float64(reach)
         self._hits, self._nearest, self._lagging = self._made_hits(count), *(self._made_nearest() for _ in range(2))
         self._energies, self.strengths, self._parts = (self._numbers(count) for _ in range(3))
-        self.point_rubs, self.stretches, self._normals = (self._vectors(count) for _ in range(3))
+        self.point_rubs, self._rub_places = self._vectors(count), self._vectors(count)
+        self.stretches, self._normals = self._vectors(count), self._vectors(count)
         self.point_forces = wp.zeros((count, _SLOTS), dtype=wp.vec3d, device=device)
         self.point_tangents = wp.zeros((count, _SLOTS), dtype=wp.mat33d, device=device)
         self.rub_tangents = wp.zeros(count, dtype=wp.mat33d, device=device)
@@ -112,7 +113,7 @@ class CornerContacts(ElementSet):
         lagging = [self._starts, self.stretches, self._lagging, self.strengths, self._normals]
         inputs = [int(tangent), self._corners, self.forms, self._begin, self._now, *lagging, self._hits, positions]
         found = [self._energies, self.point_forces, self.point_tangents, self.point_rubs, self.rub_tangents]
-        self._launch(kernels.touch_corners, inputs, found)
+        self._launch(kernels.touch_corners, inputs, [*found, self._rub_places])
         outputs = [self.energy, self.forces, self.tangent]
         given = [int(tangent), self._corners, positions, self._lagging, self._hits, *found]
         self._launcher.launch(kernels.load_faces, self.element_count, [*given, *outputs])
@@ -145,8 +146,9 @@ class CornerContacts(ElementSet):
         wanted = np.ones(len(self), bool) if of is None else np.isin(self.owners, of)
         if not wanted.any():
             return []
-        found, places = [], self.places_in(pose)
-        for of_each in (self._pushes(), self._rubs()):
+        found = []
+        sides = (self._pushes(), self.places_in(pose)), (self._rubs(), self._rub_places.numpy())
+        for of_each, places in sides:
             for i, face, weights, pull, tangent in zip(*of_each, strict=True):
                 if wanted[i] and pull.any():
                     owner, nodes = int(self.owners[i]), self.faces[face]

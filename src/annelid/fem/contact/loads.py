@@ -13,7 +13,7 @@ class CornerLoad:
 
     Attributes:
         obstacle: The obstacle.
-        place: Where the point that pushes is [m], shape [3].
+        place: Where it acts on the obstacle [m], shape [3]: where the point is that pushes, or the triangle that rubs.
         nodes: Nodes of the triangle or of the edge, shape [3] or [2].
         weights: Shares of the nodes, shape as nodes.
         force: Force on the point [N], shape [3].

@@ -26,7 +26,7 @@ _NOTHING = 1e-12  # of the largest stiffness
 _KEPT_PAIRS = 8  # pairs a node of the surface whose friction a state can keep
 
 _LAGGING = {
-    "shares": wp.float64, "coefficients": wp.vec4d, "strengths": wp.float64, "normals": wp.vec3d, "stretches": wp.vec3d
+    "shares": wp.float64, "slips": wp.mat33d, "strengths": wp.float64, "normals": wp.vec3d, "stretches": wp.vec3d
 }  # fmt: skip
 _LOADS = {
     "energies": wp.float64, "coefficients": wp.vec4d, "pushes": wp.vec3d, "rubs": wp.vec3d,
@@ -196,7 +196,9 @@ class SurfacePairs(ElementSet):
         wp.launch(kernels.add_resistance, (self.element_count, many), inputs, device=self.device)
 
     def stiffness(self, *, losses: bool = False) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Pushes and frictions as evaluated last: nodes [p, 4], coefficients [p, 4], tangents [N/m] [p, 3, 3].
+        """Pushes and frictions as evaluated last: nodes [p, 4], coefficients, tangents [N/m] [p, 3, 3].
+
+        Coefficients of pushes are numbers, shape [p, 4], those of frictions matrices, shape [p, 4, 3, 3].
 
         Args:
             losses: Whether friction that is lost with gaps that open is a part of them.
@@ -207,7 +209,7 @@ class SurfacePairs(ElementSet):
             rubs = followed_tangents(
                 self._friction, self._stiffness, self._lagging.normals.numpy(), pushes, self._loads.rubs.numpy(), rubs
             )
-        for coefficients, blocks in ((self._loads.coefficients, pushes), (self._lagging.coefficients, rubs)):
+        for coefficients, blocks in ((self._loads.coefficients, pushes), (self._lagging.slips, rubs)):
             touching = np.flatnonzero(blocks.any(axis=(1, 2)))
             found.append((self.candidates.nodes[touching], coefficients.numpy()[touching], blocks[touching]))
         return found
@@ -222,12 +224,14 @@ class SurfacePairs(ElementSet):
             return None
         parts = [_squares(pushes[active[0]]), _squares(rubs[active[1]])]
         pairs = [part[chosen] for part, (chosen, _) in zip(active, parts, strict=True)]
-        known = self._loads.coefficients.numpy()[pairs[0]], self._lagging.coefficients.numpy()[pairs[1]]
-        coefficients, vectors = np.concatenate(known), np.concatenate([vector for _, vector in parts])
-        entries = np.zeros((len(vectors), len(nodes), 3))
+        coefficients, slips = self._loads.coefficients.numpy()[pairs[0]], self._lagging.slips.numpy()[pairs[1]]
+        on_nodes = [
+            coefficients[:, :, None] * parts[0][1][:, None, :], np.einsum("raij,ri->raj", slips, parts[1][1])
+        ]  # fmt: skip
+        entries = np.zeros((sum(map(len, on_nodes)), len(nodes), 3))
         rows = np.searchsorted(nodes, self.candidates.nodes[np.concatenate(pairs)])
-        entries[np.arange(len(vectors))[:, None], rows] = coefficients[:, :, None] * vectors[:, None, :]
-        columns = _fewer(entries.reshape(len(vectors), 3 * len(nodes)).T)
+        entries[np.arange(len(entries))[:, None], rows] = np.concatenate(on_nodes)
+        columns = _fewer(entries.reshape(len(entries), 3 * len(nodes)).T)
         return Columns(nodes, columns.reshape(len(nodes), 3, columns.shape[1]))
 
     def free_part(self, positions: wp.array[Any], step: wp.array[Any]) -> float:
@@ -270,13 +274,13 @@ class SurfacePairs(ElementSet):
     def _filled(self, structure: Any, columns: dict[str, Any], count: int) -> Any:
         """A structure of kernels with arrays of zeros."""
         for name, dtype in columns.items():
-            setattr(structure, name, self._zeros(count, dtype))
+            setattr(structure, name, self._zeros((count, 4) if name == "slips" else count, dtype))
         return structure
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
         self._launcher.launch(kernel, len(self._keys), arguments)
 
-    def _zeros(self, count: int, dtype: Any) -> wp.array[Any]:
+    def _zeros(self, count: int | tuple[int, int], dtype: Any) -> wp.array[Any]:
         return wp.zeros(count, dtype=dtype, device=self.device)
 
     def _indices(self, values: np.ndarray) -> wp.array[Any]:

@@ -72,9 +72,15 @@ class Blocks:
 
     @staticmethod
     def of_groups(nodes: np.ndarray, coefficients: np.ndarray, blocks: np.ndarray) -> Blocks:
-        """Of groups of nodes [g, m] whose mixture by coefficients [g, m] is what resists, by blocks [g, 3, 3]."""
+        """Of groups of nodes [g, m] whose mixture by coefficients is what resists, by blocks [g, 3, 3].
+
+        Coefficients are numbers, shape [g, m], or matrices, shape [g, m, 3, 3].
+        """
         width = nodes.shape[1]
         rows, columns = np.repeat(nodes, width, axis=1).ravel(), np.tile(nodes, width).ravel()
+        if coefficients.ndim > 2:
+            mixed = np.einsum("gaji,gjk,gbkl->gabil", coefficients, blocks, coefficients, optimize=True)
+            return Blocks(rows, columns, mixed.reshape(-1, 3, 3))
         shares = coefficients[:, :, None] * coefficients[:, None, :]
         return Blocks(rows, columns, (shares[..., None, None] * blocks[:, None, None]).reshape(-1, 3, 3))
 

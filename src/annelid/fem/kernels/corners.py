@@ -10,7 +10,7 @@ and, since moves are cut, stays there: distances need no sign.
 
 import warp as wp
 
-from annelid.fem.kernels.contact import along, carried
+from annelid.fem.kernels.contact import along, carried, slip
 from annelid.fem.kernels.contact_law import (
     friction_energy,
     friction_factor,
@@ -206,6 +206,17 @@ def find_faces(
                         count_hit(i, f64(1.0), t, corner, distance - corners.skin, corners.faces, hits_out)
 
 
+@wp.func
+def rubbed(
+    i: int, corners: Corners, lagging: Nearest, begin: Poses, now: Poses,
+    starts: wp.array[wp.vec3d], positions: wp.array[wp.vec3d],
+) -> wp.vec3d:  # fmt: skip
+    """How far an obstacle has moved along a triangle [m], at the place of the triangle where friction acts on both."""
+    t = lagging.faces[i]
+    start = mix(corners.faces, t, lagging.weights[i], starts)
+    return -slip(corners.owners[i], start, mix(corners.faces, t, lagging.weights[i], positions), begin, now)
+
+
 @wp.kernel
 def touch_corners(
     # Parameters:
@@ -215,7 +226,7 @@ def touch_corners(
     strengths: wp.array[f64], normals: wp.array[wp.vec3d], hits: Hits, positions: wp.array[wp.vec3d],
     # State out:
     energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d], tangents_out: wp.array2d[wp.mat33d],
-    rubs_out: wp.array[wp.vec3d], rub_tangents_out: wp.array[wp.mat33d],
+    rubs_out: wp.array[wp.vec3d], rub_tangents_out: wp.array[wp.mat33d], rub_places_out: wp.array[wp.vec3d],
 ):  # fmt: skip
     """Push of each point on all that it touches, and friction where it was nearest before."""
     i = wp.tid()
@@ -238,9 +249,7 @@ def touch_corners(
     limit = corners.frictions[i] * strengths[i]
     if limit > f64(0.0):
         n = normals[i]
-        moved = p - corner_at(i, corners, begin)
-        moved -= mix(corners.faces, lagging.faces[i], lagging.weights[i], positions)
-        moved += mix(corners.faces, lagging.faces[i], lagging.weights[i], starts)
+        moved = rubbed(i, corners, lagging, begin, now, starts, positions)
         trial = along(n, carried(b, stretches[i], begin, now) + moved)
         factor = friction_factor(trial, limit, k)
         slide = sliding_direction(trial, limit, k)
@@ -248,6 +257,7 @@ def touch_corners(
         rub = -factor * trial
         across = wp.identity(n=3, dtype=f64) - wp.outer(n, n)
         rub_tangent = factor * (across - wp.outer(slide, slide))
+        rub_places_out[i] = mix(corners.faces, lagging.faces[i], lagging.weights[i], positions)
     energy_out[i] = energy
     rubs_out[i] = rub
     if wanted != 0:
@@ -362,9 +372,7 @@ def keep_corner_stretches(
     limit = corners.frictions[i] * strengths[i]
     kept = wp.vec3d()
     if limit > f64(0.0):
-        moved = corner_at(i, corners, now) - corner_at(i, corners, begin)
-        moved -= mix(corners.faces, lagging.faces[i], lagging.weights[i], positions)
-        moved += mix(corners.faces, lagging.faces[i], lagging.weights[i], starts)
+        moved = rubbed(i, corners, lagging, begin, now, starts, positions)
         trial = along(normals[i], carried(b, stretches[i], begin, now) + moved)
         kept = kept_stretch(trial, limit, forms.stiffnesses[b])
     stretches[i] = kept

@@ -3,6 +3,12 @@
 The nearest points of a pair are mixtures of its four nodes; the coefficients of one minus those of the other give the
 way between them as one sum, d = Σ c x, whose length is the distance. So both kinds of pairs are one to all else here,
 and since coefficients sum to 0, forces of a pair do as well.
+
+Pushes act along d and have no moment. Friction r acts across it, and at two points that are a gap apart it would have
+the moment d × r, which would make angular momentum from nothing. So slip is what is seen by one who turns with both
+sides: Σ c u − ω × d, where ω is their mean turn. With y the ways of the nodes from the middles of their sides,
+K ω = Σ y × u, K = Σ (|y|² I − y yᵀ), and the forces of that slip are c r − (K⁻¹ (d × r)) × y: on each side they add up
+to the whole friction, and all of them have no moment. The middle of a lone vertex is itself: only its triangle turns.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
@@ -27,6 +33,8 @@ PARALLEL = 0.01
 """Square of the sine of the angle of two edges below which their nearest points jump about: their push fades there."""
 KEPT = 0.1
 """Of its gap, what a pair keeps on a move."""
+LARGEST = 4.0
+"""Forces that balance the moment of a friction, over that friction: where they would be larger, friction is less."""
 ADVANCES = 64
 """Parts in which the way of a pair is searched."""
 
@@ -49,7 +57,7 @@ class Lagging:
     """What friction and nearly parallel edges take from an iterate before."""
 
     shares: wp.array[wp.float64]  # of the push: less than 1 for nearly parallel edges
-    coefficients: wp.array[wp.vec4d]
+    slips: wp.array2d[wp.mat33d]  # how the moves of its four nodes make a pair slip
     strengths: wp.array[wp.float64]  # [N]
     normals: wp.array[wp.vec3d]
     stretches: wp.array[wp.vec3d]  # [m]
@@ -62,7 +70,7 @@ class Loads:
     energies: wp.array[wp.float64]
     coefficients: wp.array[wp.vec4d]
     pushes: wp.array[wp.vec3d]  # [N] times the coefficients
-    rubs: wp.array[wp.vec3d]  # [N] times the lagging coefficients
+    rubs: wp.array[wp.vec3d]  # [N] times the transposed slips
     push_tangents: wp.array[wp.mat33d]
     rub_tangents: wp.array[wp.mat33d]
 
@@ -140,6 +148,34 @@ def pair_distances(
     share_out[i] = share_of(i, pairs, positions)
 
 
+@wp.func
+def arm(i: int, place: int, pairs: Pairs, x: wp.array[wp.vec3d]) -> wp.vec3d:
+    """Way to a node of a pair from the middle of its side."""
+    n = pairs.nodes[i]
+    middle = x[n[0]]
+    if i >= pairs.edges_from:
+        first = 2 * (place / 2)
+        middle = f64(0.5) * (x[n[first]] + x[n[first + 1]])
+    elif place > 0:
+        middle = (x[n[1]] + x[n[2]] + x[n[3]]) / f64(3.0)
+    return x[n[place]] - middle
+
+
+@wp.func
+def turned_away(i: int, pairs: Pairs, way: wp.vec3d, x: wp.array[wp.vec3d]) -> wp.mat33d:
+    """What makes Σ y × u into −ω × d, the part of a way that is no slip but a turn of both sides."""
+    inertia = wp.mat33d()
+    square = f64(0.0)
+    for a in range(4):
+        y = arm(i, a, pairs, x)
+        inertia += wp.length_sq(y) * wp.identity(n=3, dtype=f64) - wp.outer(y, y)
+        square += wp.length_sq(y)
+    found = wp.mat33d()
+    if wp.determinant(inertia) > f64(1.0e-12) * square * square * square:
+        found = wp.skew(way) * wp.inverse(inertia)
+    return found
+
+
 @wp.kernel
 def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging_out: Lagging):
     """Take the limits and planes of friction, and the shares of edges, from where nodes are."""
@@ -150,7 +186,16 @@ def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging_out: Laggi
     share = share_of(i, pairs, positions)
     force = push_force(distance - pairs.skins[i], pairs.reaches[i], pairs.stiffness)
     lagging_out.shares[i] = share
-    lagging_out.coefficients[i] = c
+    turned = turned_away(i, pairs, way, positions)
+    most = f64(0.0)
+    for a in range(4):
+        balancing = turned * wp.skew(arm(i, a, pairs, positions))
+        lagging_out.slips[i, a] = c[a] * wp.identity(n=3, dtype=f64) + balancing
+        most = wp.max(most, wp.ddot(balancing, balancing))
+    largest = f64(LARGEST)
+    force *= largest / wp.max(wp.sqrt(most), largest)
+    if most == f64(0.0):  # all nodes are in a line
+        force = f64(0.0)
     lagging_out.strengths[i] = share * force
     lagging_out.normals[i] = way / wp.max(distance, f64(TINY))
 
@@ -158,8 +203,10 @@ def follow_pairs(pairs: Pairs, positions: wp.array[wp.vec3d], lagging_out: Laggi
 @wp.func
 def stretched(i: int, pairs: Pairs, lagging: Lagging, starts: wp.array[wp.vec3d], x: wp.array[wp.vec3d]) -> wp.vec3d:
     """Stretch of the spring of friction if nothing slides."""
-    c = lagging.coefficients[i]
-    slip = mixed(c, pairs.nodes[i], x) - mixed(c, pairs.nodes[i], starts)
+    n = pairs.nodes[i]
+    slip = wp.vec3d()
+    for a in range(4):
+        slip += lagging.slips[i, a] * (x[n[a]] - starts[n[a]])
     return along(lagging.normals[i], lagging.stretches[i] + slip)
 
 
@@ -245,11 +292,11 @@ def load_nodes(
         pair = entries[e] / 4
         place = entries[e] % 4
         c = loads.coefficients[pair][place]
-        lag = lagging.coefficients[pair][place]
+        slip = lagging.slips[pair, place]
         if place == 0:
             energy += loads.energies[pair]
-        force += c * loads.pushes[pair] + lag * loads.rubs[pair]
-        tangent += (c * c) * loads.push_tangents[pair] + (lag * lag) * loads.rub_tangents[pair]
+        force += c * loads.pushes[pair] + wp.transpose(slip) * loads.rubs[pair]
+        tangent += (c * c) * loads.push_tangents[pair] + wp.transpose(slip) * loads.rub_tangents[pair] * slip
     energy_out[r] = energy
     forces_out[r, 0] = force
     if wanted != 0:
@@ -269,12 +316,11 @@ def resist(
     i, k = wp.tid()
     n = pairs.nodes[i]
     c = loads.coefficients[i]
-    lag = lagging.coefficients[i]
     way = wp.vec3d()
     slip = wp.vec3d()
     for a in range(4):
         way += c[a] * vectors[n[a], k]
-        slip += lag[a] * vectors[n[a], k]
+        slip += lagging.slips[i, a] * vectors[n[a], k]
     push_out[i, k] = loads.push_tangents[i] * way
     rub_out[i, k] = loads.rub_tangents[i] * slip
 
@@ -296,7 +342,8 @@ def add_resistance(
     for e in range(firsts[r], firsts[r + 1]):
         pair = entries[e] / 4
         place = entries[e] % 4
-        total += loads.coefficients[pair][place] * pushes[pair, k] + lagging.coefficients[pair][place] * rubs[pair, k]
+        total += loads.coefficients[pair][place] * pushes[pair, k]
+        total += wp.transpose(lagging.slips[pair, place]) * rubs[pair, k]
     if firsts[r + 1] > firsts[r]:
         products[node, k] = products[node, k] + total - blocks[r, 0, 0] * vectors[node, k]
 
