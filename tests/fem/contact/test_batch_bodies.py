@@ -146,6 +146,25 @@ def test_a_body_of_another_size_rests_on_the_ground() -> None:
     np.testing.assert_allclose(points[:, 2], G * box.total_mass * np.array([1.0, 1.5]), rtol=1e-3)
 
 
+def test_a_ball_on_a_slope_rolls_where_friction_holds_it_and_slides_where_it_does_not() -> None:
+    angle, radius = np.radians(30.0), 0.03
+    beside = rubber_block((0.0, 1.0, 0.0)).fix(lambda p: p[:, 2] < 1e-9)
+    ball = Rigid(Sphere(radius), Surface(friction=0.5), motion="free", position=(0.0, 0.0, 0.03))
+    pull = (G * np.sin(angle), 0.0, -G * np.cos(angle))
+    simulation = touching(beside, ground(0.5), ball, gravity=pull)
+    simulation.parameters["friction"] = [1.0, 0.2]
+    simulation.step(10)
+    touch = simulation.state.touch
+    before = touch.velocities.numpy()[1::2, 0].copy(), touch.spins.numpy()[1::2, 1].copy()
+    simulation.step(10)
+    gains = (touch.velocities.numpy()[1::2, 0] - before[0]) / 0.1
+    spun = (touch.spins.numpy()[1::2, 1] - before[1]) / 0.1
+    np.testing.assert_allclose(
+        gains, G * np.array([5 / 7 * np.sin(angle), np.sin(angle) - 0.1 * np.cos(angle)]), rtol=1e-4
+    )
+    np.testing.assert_allclose(spun * radius, G * np.array([5 / 7 * np.sin(angle), 0.25 * np.cos(angle)]), rtol=1e-4)
+
+
 def test_bodies_are_placed_in_some_worlds_and_drawn_as_large_as_they_are() -> None:
     ball = Rigid(Sphere(0.03), motion="free", position=(0.25, 0.04, 0.05), name="ball")
     simulation = touching(rubber_block((0.0, 0.0, 0.02)), ball)

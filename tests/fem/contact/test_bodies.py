@@ -11,7 +11,7 @@ from annelid.core.simulation import Simulation
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.obstacles import Form, forms_of
 from annelid.fem.contact.state import Touching
-from annelid.shapes import Box, Obstacle, Rigid, Shape, Sphere, ground, turned_about
+from annelid.shapes import Box, Capsule, Obstacle, Rigid, Shape, Sphere, Surface, ground, turned_about
 
 from .bodies import angular_momentum, block, least_gap, turning
 
@@ -91,6 +91,71 @@ def test_bodies_go_downhill_where_their_matrix_has_a_negative_eigenvalue() -> No
     stiff, soft = np.diag([4.0, 5.0, 6.0, 1e-3, 2e-3, 3e-3]), np.diag([4.0, -5.0, 6.0, 1e-3, -2e-3, 3e-3])
     np.testing.assert_array_equal(bodies.solution(stiff, right), np.linalg.solve(stiff, right))
     np.testing.assert_allclose(bodies.solution(soft, right), np.linalg.solve(np.abs(soft), right))
+
+
+def on_a_slope(angle: float, *obstacles: Obstacle) -> Simulation[fem.Solver]:
+    """Things on the ground that gravity pulls along x, as on a slope, beside a block that is held."""
+    pull = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    beside = block(at=(0.0, 1.0, 0.0)).fix(lambda p: p[:, 2] < 1e-9)
+    return fem.simulation(beside, obstacles=[*obstacles], gravity=tuple(pull), dt=0.01, device="cpu", threads=1)
+
+
+@pytest.mark.parametrize("friction", [0.5, 0.1], ids=["rolls", "slides"])
+def test_a_ball_on_a_slope_goes_as_its_friction_lets_it(friction: float) -> None:
+    angle, radius = np.radians(30.0), 0.05
+    ball = Rigid(Sphere(radius), Surface(friction=friction), motion="free", position=(0.0, 0.0, 0.05))
+    simulation = on_a_slope(angle, ground(friction), ball)
+    simulation.step(10)  # what falls by less than the reach has come to rest on the ground
+    before = motion_of(simulation)
+    simulation.step(10)
+    gain, spin = (motion_of(simulation) - before) / 0.1
+    if friction > 2.0 / 7.0 * np.tan(angle):
+        assert gain == pytest.approx(5.0 / 7.0 * 9.81 * np.sin(angle), rel=1e-6)
+        assert motion_of(simulation) @ (1.0, -radius) == pytest.approx(0.0, abs=1e-8)  # no slip
+    else:
+        assert gain == pytest.approx(9.81 * (np.sin(angle) - friction * np.cos(angle)), rel=1e-6)
+        assert spin == pytest.approx(2.5 * friction * 9.81 * np.cos(angle) / radius, rel=1e-6)
+
+
+def motion_of(simulation: Simulation[fem.Solver]) -> np.ndarray:
+    """Velocity of the second obstacle along x [m/s] and its spin about y [rad/s]."""
+    touch = simulation.state.touch
+    assert isinstance(touch, Touching)
+    return np.array([touch.velocities.numpy()[1, 0], touch.spins.numpy()[1, 1]])
+
+
+@pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
+def test_a_capsule_that_spins_on_a_free_plate_drags_it_along_and_keeps_the_momenta() -> None:
+    surface = Surface(friction=0.6)
+    roller = Rigid(Capsule(0.05, 0.08, axis="y"), surface, motion="free", position=(0.0, 0.0, 0.061), spin=(0, 9.0, 0))
+    plate = Rigid(Box((0.6, 0.6, 0.02)), surface, motion="free", position=(0.0, 0.0, -0.01), velocity=(0.0, 0.0, 0.05))
+    pair = [plate, roller]
+    beside = block(at=(0.0, 1.0, 0.0)).fix(lambda p: p[:, 2] < 1e-9)
+    simulation = fem.simulation(
+        beside, obstacles=pair, gravity=(0.0, 0.0, 0.0), dt=5e-3, settings=fem.Settings(1e-11, 30), device="cpu",
+        threads=1,
+    )  # fmt: skip
+    touch = simulation.state.touch
+    assert isinstance(touch, Touching)
+    masses = np.array([body.total_mass for body in pair])[:, None]
+    for _ in range(8):
+        before, spun = masses * touch.velocities.numpy(), spins_of(touch, pair)
+        simulation.step()
+        gains = masses * touch.velocities.numpy() - before
+        assert np.abs(gains.sum(axis=0)).max() < 1e-12
+        # Of backward Euler: forces act where things are at the end of a step.
+        turned = np.cross(touch.places.numpy(), gains).sum(axis=0) + spins_of(touch, pair) - spun
+        assert np.abs(turned).max() < 1e-9 * spun[1]
+    assert touch.velocities.numpy()[0, 0] < -1e-3 < 1e-3 < touch.velocities.numpy()[1, 0]
+
+
+def spins_of(touch: Touching, bodies: list[Rigid]) -> np.ndarray:
+    """Sum of the angular momenta of bodies, each about its own centre [kg m²/s]."""
+    found = np.zeros(3)
+    for body, turn, spin in zip(bodies, touch.turns.numpy(), touch.spins.numpy(), strict=True):
+        axes = (Rotation.from_quat(turn) * Form(body).axes.inv()).as_matrix()
+        found += axes @ (body.unit.inertia * body.total_mass / body.unit.mass) @ axes.T @ spin
+    return found
 
 
 @pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")

@@ -59,7 +59,8 @@ class FreeBodies:
         points: Any = pointed.BodyPoints()
         points.forms, points.reach = bodies.points.forms, bodies.points.reach
         points.local, points.owners = self._array(bodies.local, wp.vec3d), self._array(bodies.owners, wp.int32)
-        points.skins, points.frictions = bodies.points.points.skins, bodies.points.points.frictions
+        points.skins = bodies.points.points.skins
+        points.frictions = self._array(bodies.frictions.ravel(), wp.float64)
         self.point_count, pairs = len(bodies.local), len(bodies.points.pair_forces)
         touches: Any = pointed.PointTouches()
         touches.on = wp.zeros((pairs, self._width), dtype=wp.int32, device=self.device)

@@ -7,7 +7,7 @@ of the matrix, which the factor of the nodes' own matrix eliminates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form, friction_of
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
+from annelid.fem.contact.rolling import Rolling, Rubbing
 from annelid.shapes import Box, Capsule, Rigid, Sphere
 
 _POINTS = 64  # of the surface of a body that touch other rigid things, at most
@@ -38,6 +39,8 @@ class Bodies:
     Attributes:
         numbers: Which of the obstacles are free, shape [f].
         points: Contacts of their own points with other obstacles.
+        rolling: Friction of those points that are round; that of others is a part of the contacts.
+        frictions: Coulomb coefficients of all their points with obstacles, shape [p, o].
         masses: Their masses [kg], shape [f].
         inertias: Their inertias in the frames of the kernels [kg m²], shape [f, 3, 3].
         local: Their points in these frames [m], shape [p, 3].
@@ -61,15 +64,14 @@ class Bodies:
         self.local = np.concatenate([np.zeros((0, 3)), *(points for points, _ in owned)])
         self._owner = np.repeat(np.arange(len(free)), [len(points) for points, _ in owned])
         radii = np.repeat([radius for _, radius in owned], [len(points) for points, _ in owned])
-        frictions = [
-            [0.0 if owned[body][1] else friction_of(free[body].surface, other.surface) for other in rigids]
-            for body in self._owner
-        ]
         count = len(self.local)
+        pairs = [[friction_of(free[body].surface, other.surface) for other in rigids] for body in self._owner]
+        frictions = np.reshape(np.array(pairs, float), (count, len(rigids)))
         self.points = PointContacts(
-            np.arange(count), count, structure, np.reshape(frictions, (count, len(rigids))),
+            np.arange(count), count, structure, np.where(radii[:, None] > 0.0, 0.0, frictions),
             reach=reach, skins=radii, owners=self.owners, device=device,
         )  # fmt: skip
+        self.frictions, self.rolling = frictions, Rolling(self.points, self.owners, radii, frictions)
         self._places = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._moves = wp.zeros(count, dtype=wp.vec3d, device=device)
         self._all, self._dt = len(rigids), 1.0
@@ -99,7 +101,7 @@ class Bodies:
 
     def begin(self, start: Pose, motion: tuple[np.ndarray, np.ndarray], dt: float, gravity: np.ndarray) -> None:
         """Start a step: where obstacles are, their velocities and spins, the time that passes [s], gravity [m/s²]."""
-        self._dt = dt
+        self._dt, self._begun = dt, start
         self._start = start.places[self.numbers].copy(), Rotation.from_quat(start.turns[self.numbers])
         turns = self._start[1].as_matrix()
         self._now_inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
@@ -125,6 +127,14 @@ class Bodies:
         inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
         velocities = (self._unknowns[:, :3] - self._start[0]) / self._dt
         return velocities, np.linalg.solve(inertias, momenta[:, :, None])[:, :, 0]
+
+    def end(self, pose: Pose, stretches: wp.array[Any], forces: wp.array[Any]) -> None:
+        """End a step: what friction of their points keeps, and forces on these, into arrays of a state."""
+        places = self.place_points(pose)
+        self.points.follow(places)
+        rubbing = self._rubbed(pose)  # before the points forget the stretches that the step began with
+        self.points.end(places, stretches, forces)
+        self.rolling.end(rubbing, (stretches, forces))
 
     # --- iterations ---
 
@@ -182,12 +192,16 @@ class Bodies:
         forces = -inertial
         forces += self._contact_forces(nodes, x, pose, owned=False)
         forces += self._contact_forces(self.points, places.numpy(), pose, owned=True)
+        self._rubbing = self._rubbed(pose)
+        for sides, force in zip(self._rubbing_sides(pose), self._rubbing.forces, strict=True):
+            for body, lever in sides:
+                forces[body] += lever.T @ force
         for load in loads:
             for body in np.flatnonzero(self.numbers == load.obstacle):
                 arm = load.place - pose.places[load.obstacle]
                 forces[body] += _wrench(arm[None], load.force[None])
         self.forces = forces.ravel()
-        energy = 0.5 * float((inertial * away).sum()) + float(self.points.energy.numpy().sum())
+        energy = 0.5 * float((inertial * away).sum()) + float(self.points.energy.numpy().sum()) + self._rubbing.energy
         scaled = forces.copy()
         scaled[:, 3:] /= self._sizes[:, None]
         return energy, float(np.abs(scaled).max(initial=0.0))
@@ -250,15 +264,26 @@ class Bodies:
         """Add what the points of bodies do to the matrix of the bodies."""
         places, blocks = self._places.numpy(), self._blocks(self.points)
         for point, other in np.argwhere(blocks.any(axis=(2, 3))):
-            own = int(self._owner[point])
-            sides = [(own, levers_of(places[point] - pose.places[self.numbers[own]]))]
-            for body in np.flatnonzero(self.numbers == other):
-                sides.append((int(body), -levers_of(places[point] - pose.places[other])))
-            for first, left in sides:
-                for second, right in sides:
-                    matrix[6 * first : 6 * first + 6, 6 * second : 6 * second + 6] += (
-                        left.T @ blocks[point, other] @ right
-                    )
+            _add_block(matrix, self._sides(point, other, places[point], pose), blocks[point, other])
+        for sides, block in zip(self._rubbing_sides(pose), self._rubbing.tangents, strict=True):
+            _add_block(matrix, sides, block)
+
+    def _sides(self, point: int, other: int, place: np.ndarray, pose: Pose) -> list[tuple[int, np.ndarray]]:
+        """Bodies that a contact of a point with another obstacle at a place [m] moves, and their levers there."""
+        own = int(self._owner[point])
+        sides = [(own, levers_of(place - pose.places[self.numbers[own]]))]
+        for body in np.flatnonzero(self.numbers == other):
+            sides.append((int(body), -levers_of(place - pose.places[other])))
+        return sides
+
+    def _rubbed(self, pose: Pose) -> Rubbing:
+        """Friction of round points, where points were placed last."""
+        return self.rolling.look(self._places.numpy(), self._begun, pose)
+
+    def _rubbing_sides(self, pose: Pose) -> Iterator[list[tuple[int, np.ndarray]]]:
+        rolling = self.rolling
+        for point, other, place in zip(rolling.points, rolling.obstacles, self._rubbing.places, strict=True):
+            yield self._sides(point, other, place, pose)
 
     def _contact_forces(self, contacts: PointContacts, x: np.ndarray, pose: Pose, *, owned: bool) -> np.ndarray:
         """Forces and torques of contacts on the bodies, shape [f, 6]; of their own points, on these bodies as well."""
@@ -307,6 +332,13 @@ def _own_points(rigid: Rigid, form: Form) -> tuple[np.ndarray, float]:
     vertices = form.axes.inv().apply(np.asarray(shape.surface(16).vertices) - form.middle)
     chosen = np.linspace(0, len(vertices) - 1, min(len(vertices), _POINTS)).astype(int)
     return vertices[chosen], 0.0
+
+
+def _add_block(matrix: np.ndarray, sides: Sequence[tuple[int, np.ndarray]], block: np.ndarray) -> None:
+    """Add what resists between the sides of a contact by a block [N/m], shape [3, 3]."""
+    for first, left in sides:
+        for second, right in sides:
+            matrix[6 * first : 6 * first + 6, 6 * second : 6 * second + 6] += left.T @ block @ right
 
 
 def levers_of(arms: np.ndarray) -> np.ndarray:

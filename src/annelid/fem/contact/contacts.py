@@ -248,7 +248,7 @@ class Contacts:
 
     def vary(self, friction: float, body_mass: float) -> None:
         """Let all friction, and the masses of free bodies, be so many times what they were built with."""
-        for rubbing in (self.nodes, self.bodies.points, self.corners, self.pairs):
+        for rubbing in (self.nodes, self.bodies.points, self.bodies.rolling, self.corners, self.pairs):
             if rubbing is not None:
                 rubbing.scale_friction(friction)
         self.bodies.scale_masses(body_mass)
@@ -301,8 +301,7 @@ class Contacts:
         for part, known in zip(motion, motion_between(self.begun, self.now, dt), strict=True):
             part[followed] = known[followed]
         if self.bodies:
-            points = self.bodies.place_points(self.now)
-            self.bodies.points.end(points, state.point_stretches, state.point_forces)
+            self.bodies.end(self.now, state.point_stretches, state.point_forces)
             for part, known in zip(motion, self.bodies.motion(), strict=True):
                 part[self.bodies.numbers] = known
         arrays = (state.places, state.turns, state.velocities, state.spins)

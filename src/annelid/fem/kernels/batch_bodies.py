@@ -9,7 +9,7 @@ world; what nodes do to it is taken from the pairs of `batch_contact.Touches`.
 import warp as wp
 
 from annelid.fem.kernels.batch_contact import Touches, carried_along, times_tangent
-from annelid.fem.kernels.batch_points import BodyPoints, PointTouches, point_at
+from annelid.fem.kernels.batch_points import BodyPoints, PointTouches, place_of_contact, point_at
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of
 from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_ways import CHUNK
@@ -165,16 +165,17 @@ def gather_bodies(
         owner = points.owners[p]
         left = bodies.slots[owner]
         x = point_at(points, things, p, w, w * count, now)
-        arm = wp.vec3(x - now.places[w * count + owner])
         for b in range(count):
             slot = p * count + b
             if touches.on[slot, w] != 0:
+                contact = place_of_contact(points, things, p, b, w, x, now)
+                arm = wp.vec3(contact - now.places[w * count + owner])
                 force = vector_of(touches.forces, slot, w)
                 add_wrench(own_out.wrenches, left, w, arm, force)
                 add_block(own_out.matrices, size, left, left, w, touches, slot, arm, arm, 1.0)
                 right = bodies.slots[b]
                 if right >= 0:
-                    other = wp.vec3(x - now.places[w * count + b])
+                    other = wp.vec3(contact - now.places[w * count + b])
                     add_wrench(own_out.wrenches, right, w, other, -force)
                     add_block(own_out.matrices, size, right, right, w, touches, slot, other, other, 1.0)
                     add_block(own_out.matrices, size, left, right, w, touches, slot, arm, other, -1.0)

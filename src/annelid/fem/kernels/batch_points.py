@@ -1,4 +1,7 @@
-"""Points of free bodies of many worlds against other rigid things, by the law of the nodes."""
+"""Points of free bodies of many worlds against other rigid things, by the law of the nodes.
+
+Balls and capsules are points with a radius: they rub where they touch, as `contact.rolling` says.
+"""
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
 import warp as wp
@@ -22,7 +25,7 @@ class BodyPoints:
     forms: Forms
     local: wp.array[wp.vec3d]  # in the frame of their body [m]
     owners: wp.array[wp.int32]  # the obstacle that each belongs to
-    skins: wp.array[f64]  # [m] the radius of a ball
+    skins: wp.array[f64]  # [m] the radius of a ball, 0 for what is not round
     frictions: wp.array[f64]  # of each pair [-]
     reach: f64  # [m]
 
@@ -54,6 +57,52 @@ def point_at_first(points: BodyPoints, things: Things, p: int, w: int) -> wp.vec
     """The same at the beginning of the step."""
     row = w * points.forms.kinds.shape[0] + points.owners[p]
     return things.places[row] + wp.quat_rotate(things.turns[row], things.sizes[row] * points.local[p])
+
+
+@wp.func
+def turned(before: wp.quatd, now: wp.quatd) -> wp.vec3d:
+    """Rotation vector from one turn to another."""
+    turn = now * wp.quat_inverse(before)
+    axis = wp.vec3d(turn[0], turn[1], turn[2])
+    if turn[3] < f64(0.0):
+        axis = -axis
+    sine = wp.length(axis)
+    factor = f64(2.0)
+    if sine > f64(1.0e-12):
+        factor = f64(2.0) * wp.atan2(sine, wp.abs(turn[3])) / sine
+    return factor * axis
+
+
+@wp.func
+def rolled(
+    points: BodyPoints, things: Things, p: int, b: int, w: int, first: int, poses: Poses, normal: wp.vec3d
+) -> wp.vec3d:
+    """How far the surface of a ball has gone by its turn, seen from an obstacle [m]; 0 for what is not round."""
+    way = wp.vec3d()
+    skin = size_of(points, things, p, w) * points.skins[p]
+    if skin > f64(0.0):
+        begun = w * points.forms.kinds.shape[0]
+        own = turned(things.turns[begun + points.owners[p]], poses.turns[first + points.owners[p]])
+        other = turned(things.turns[begun + b], poses.turns[first + b])
+        way = wp.cross(other - own, skin * normal)
+    return way
+
+
+@wp.func
+def unit(gradient: wp.vec3d) -> wp.vec3d:
+    return gradient / wp.max(wp.length(gradient), f64(1.0e-12))
+
+
+@wp.func
+def place_of_contact(points: BodyPoints, things: Things, p: int, b: int, w: int, x: wp.vec3d, now: Poses) -> wp.vec3d:
+    """Where a point touches an obstacle [m]: a ball by its surface."""
+    found = x
+    skin = size_of(points, things, p, w) * points.skins[p]
+    if skin > f64(0.0):
+        row = w * points.forms.kinds.shape[0] + b
+        near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
+        found = x - skin * unit(near.gradient)
+    return found
 
 
 @wp.kernel
@@ -89,7 +138,8 @@ def touch_bodies(
                 met = meet(
                     newton, things, row, now.places[row], now.turns[row], near,
                     skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[slot],
-                    lag_of(lagging, slot, w), stretches[pair], forces[pair], start, x,
+                    lag_of(lagging, slot, w), stretches[pair], forces[pair], start,
+                    x + rolled(points, things, p, b, w, w * count, now, unit(near.gradient)),
                 )  # fmt: skip
                 put_contact(touches_out.forces, touches_out.tangents, slot, w, met.force, met.tangent)
         touches_out.on[slot, w] = touching
@@ -147,16 +197,17 @@ def price_bodies(
         x = point_at(points, things, p, w, w * count, now)
         skin = size_of(points, things, p, w) * points.skins[p]
         start = point_at_first(points, things, p, w)
-        way = centre + wp.cross(rotation, x - now.places[w * count + owner])
         for b in range(count):
             row = w * count + b
             slot = p * count + b
             if b != owner:
-                apart = way
+                near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
+                normal = unit(near.gradient)
+                touched = x - skin * normal
+                apart = centre + wp.cross(rotation, touched - now.places[w * count + owner])
                 if bodies.slots[b] >= 0:
                     node = centre_of(bodies, bodies.slots[b])
-                    apart -= moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), x - now.places[row])
-                near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
+                    apart -= moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), touched - now.places[row])
                 if touches.on[slot, w] != 0:
                     slope = f64(wp.dot(vector_of(touches.forces, slot, w), wp.vec3(apart)))
                     bend = f64(wp.dot(times_tangent(touches.tangents, slot, w, wp.vec3(apart)), wp.vec3(apart)))
@@ -166,21 +217,22 @@ def price_bodies(
                 if near.gap - skin < points.reach + f64(2.0) * wp.length(apart):
                     limit = things.frictions[w] * points.frictions[slot] * f64(lagging[4 * slot, w])
                     stretch = stretches[(w * points.local.shape[0] + p) * count + b]
-                    normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                     here = f64(0.0)
                     for j in range(lengths + 1):
                         part_of = lengths - j
                         place = now.places[row]
                         turn = now.turns[row]
                         there = x
+                        turns = rolled(points, things, p, b, w, w * count, now, normal)
                         if part_of < lengths:
                             first = (part_of * worlds + w) * count
                             place = then.places[first + b]
                             turn = then.turns[first + b]
                             there = point_at(points, things, p, w, first, then)
+                            turns = rolled(points, things, p, b, w, first, then, normal)
                         cost = contact_energy(
                             points.forms, skin, points.reach, things, b, row, place, turn,
-                            normal, limit, stretch, start, there,
+                            normal, limit, stretch, start, there, turns,
                         )  # fmt: skip
                         if part_of < lengths:
                             prices[part_of] = prices[part_of] + cost - here
@@ -215,5 +267,6 @@ def keep_bodies(
             keep(
                 things, row, now.places[row], now.turns[row], near,
                 skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[p * count + b],
-                pair, start, x, stretches, forces_out,
+                pair, start, x + rolled(points, things, p, b, w, w * count, now, unit(near.gradient)),
+                stretches, forces_out,
             )  # fmt: skip

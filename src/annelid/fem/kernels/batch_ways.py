@@ -44,15 +44,18 @@ def length_of(longest: f32, j: int) -> f64:
 @wp.func
 def contact_energy(
     forms: Forms, skin: f64, reach: f64, things: Things, b: int, row: int, place: wp.vec3d, turn: wp.quatd,
-    normal: wp.vec3d, limit: f64, stretch: wp.vec3d, start: wp.vec3d, x: wp.vec3d,
+    normal: wp.vec3d, limit: f64, stretch: wp.vec3d, start: wp.vec3d, x: wp.vec3d, rolled: wp.vec3d,
 ) -> f64:  # fmt: skip
-    """Energy of the contact of a point with an obstacle, with friction of this limit and plane [J]."""
+    """Energy of the contact of a point with an obstacle, with friction of this limit and plane [J].
+
+    What is round has rolled so far beside the way of its middle.
+    """
     size = things.sizes[row]
     gap = size * local_nearness(b, in_frame(x, place, turn) / size, forms).gap - skin
     stiffness = forms.stiffnesses[b]
     energy = push_energy(gap, reach, stiffness)
     if limit > f64(0.0):
-        trial = trial_of(things, row, normal, stretch, start, x, place, turn)
+        trial = trial_of(things, row, normal, stretch, start, x + rolled, place, turn)
         energy += friction_energy(trial, limit, stiffness)
     return energy
 
@@ -145,7 +148,7 @@ def price_worlds(
                         there = x + length_of(part[w], part_of) * way
                     cost = contact_energy(
                         touched.forms, touched.skin, touched.reach, things, b, row, place, turn,
-                        normal, limit, stretch, start, there,
+                        normal, limit, stretch, start, there, wp.vec3d(),
                     )  # fmt: skip
                     if part_of < lengths:
                         prices[part_of] = prices[part_of] + cost - here
