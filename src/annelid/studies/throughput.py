@@ -14,7 +14,9 @@ from annelid import springs
 from annelid.core.device import device as choose_device
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
+from annelid.shapes.values import require_count
 from annelid.studies.support.plots import COLORS, figure
 
 INTEGRATORS = ("symplectic", "verlet", "rk4")
@@ -64,6 +66,11 @@ class Throughput:
     """Fewer sizes, and less time for each."""
     chosen_only: bool = False
     """Do not measure the CPU beside a CUDA device."""
+    largest: int = 200
+    """Most masses along the edge of a cube: fewer where time or memory is short (200 are 104 million springs)."""
+
+    def __post_init__(self) -> None:
+        require_count("largest", self.largest, least=5, most=1000)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Found]:
         """Measure the chosen device, and the CPU beside it."""
@@ -83,9 +90,10 @@ class Throughput:
 
     def _edges(self, device: wp.Device) -> tuple[int, ...]:
         """Masses along the edges of the cubes."""
+        edges: tuple[int, ...] = (5, 10, 20, 30) if self.quick else (5, 7, 10, 15, 20, 30, 40, 50)
         if device.is_cuda:
-            return (10, 20, 50, 100) if self.quick else (5, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200)
-        return (5, 10, 20, 30) if self.quick else (5, 7, 10, 15, 20, 30, 40, 50)
+            edges = (10, 20, 50, 100) if self.quick else (5, 10, 15, 20, 30, 40, 50, 70, 100, 140, 200)
+        return tuple(edge for edge in edges if edge <= self.largest) or (self.largest,)
 
     def _device(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         edges, seconds = self._edges(device), 0.3 if self.quick else 1.5
@@ -94,13 +102,13 @@ class Throughput:
         for edge in edges:
             body = springs.block((edge,) * 3)
             sizes.append(body.spring_count)
-            for name in INTEGRATORS:
-                rates[name].append(_rate(body, name, device, threads, seconds))
+            cubes = _simulations(body, device, threads)
+            for name, cube in cubes.items():
+                rates[name].append(steps_per_second(cube, seconds))
             best = body.spring_count * rates["symplectic"][-1]
             progress.say(f"{device.alias}, {edge}x{edge}x{edge}: {best:.3g} springs/s")
         held = springs.block(BODY).fix(lambda p: p[:, 0] == 0.0)
-        body_rates = {name: _rate(held, name, device, threads, seconds) for name in INTEGRATORS}
-        costs = _costs(springs.block((edges[-1],) * 3), device, threads, seconds)
+        body_rates = {n: steps_per_second(s, seconds) for n, s in _simulations(held, device, threads).items()}
         return Found(
             "cuda" if device.is_cuda else "cpu",
             device.name if device.is_cuda else "cpu",
@@ -108,7 +116,7 @@ class Throughput:
             np.array(edges),
             {name: np.array(values) for name, values in rates.items()},
             body_rates,
-            costs,
+            _costs(cubes, seconds),
             _whole_second(10 if self.quick else 20, device, threads),
         )
 
@@ -159,9 +167,9 @@ class Throughput:
         return [*rows, Measurement(name, wall, "s", source="run from beginning to end")]
 
 
-def _rate(body: springs.Body, integrator: str, device: wp.Device, threads: int | None, seconds: float) -> float:
-    simulation = springs.simulation(body, device=device, threads=threads, integrator=integrator)
-    return steps_per_second(simulation, seconds)
+def _simulations(body: springs.Body, device: wp.Device, threads: int | None) -> dict[str, Simulation[Any]]:
+    """One of each integrator."""
+    return {name: springs.simulation(body, device=device, threads=threads, integrator=name) for name in INTEGRATORS}
 
 
 def _whole_second(edge: int, device: wp.Device, threads: int | None) -> tuple[int, float]:
@@ -174,11 +182,8 @@ def _whole_second(edge: int, device: wp.Device, threads: int | None) -> tuple[in
     return edge, time.perf_counter() - begin
 
 
-def _costs(body: springs.Body, device: wp.Device, threads: int | None, seconds: float) -> dict[str, float]:
+def _costs(simulations: dict[str, Simulation[Any]], seconds: float) -> dict[str, float]:
     """Measured in turns, so that a machine that is busy for a while slows all of them down."""
-    simulations = {
-        name: springs.simulation(body, device=device, threads=threads, integrator=name) for name in INTEGRATORS
-    }
     rounds = [{n: steps_per_second(s, seconds / 3) for n, s in simulations.items()} for _ in range(4)]
     best = {name: max(each[name] for each in rounds) for name in INTEGRATORS}
     return {name: best["symplectic"] / best[name] for name in INTEGRATORS if name != "symplectic"}
