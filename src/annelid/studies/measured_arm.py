@@ -1,7 +1,8 @@
 """A measured pneumatic arm of silicone: three constants fitted to every second pressure (Dubied et al., RA-L 2022).
 
 Modulus, a winding around the skin and the plane of bending are fitted to some runs; the others, and those of another
-session, are predicted. docs/reference/studies.md says what is known of the arm, what is assumed and what is not known.
+session, are predicted. Without the runs the arm is simulated with the constants that were fitted to them, and nothing
+is judged. docs/reference/studies.md says what is known of the arm, what is assumed and what is not known.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from annelid.studies.support.plots import COLORS, figure
 _BESIDE = Path("..") / "shared" / "data" / "arm"
 _QUICK = (Cells(1, 1, 1, 1, 4, 1),)
 _FULL = (*_QUICK, Cells(2, 1, 1, 1, 8, 1), Cells(2, 2, 2, 1, 12, 1))
+_FITTED = {True: (355e3, 543.0, 0.0759), False: (383e3, 780.0, 0.0768)}  # constants of the quick and the full form
+_PRESSURES = tuple(5e3 * count for count in range(1, 9))  # at which they were measured [Pa]
 _GOAL, _AIM = 2.0, "at most three constants; 1 mm is aimed at"
 
 
@@ -96,12 +99,15 @@ class MeasuredArm:
         if self.turn is not None and not math.isfinite(self.turn):
             raise InvalidValue(f"turn = {self.turn!r} of the arm cannot be used; give a finite angle [rad].")
 
-    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found | None:
-        """Fit the constants on each mesh, and inflate the finest arm to all pressures; None without data."""
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
+        """Fit the constants on each mesh, and inflate the finest arm to all pressures."""
         folder = self.data or (_BESIDE if _BESIDE.is_dir() else None)
         if folder is None:
-            progress.say("skipped: the measured runs are not part of this project; name their folder with --data")
-            return None
+            progress.say(
+                "the measured runs are not part of this project, name their folder with --data: simulated with what "
+                "was fitted to them, beside nothing"
+            )
+            return self._simulated(threads)
         runs, holds = read_steps(folder), read_holds(folder)
         chosen = [run for run in runs if run.pressure in self.fitted]
         if not chosen:
@@ -115,6 +121,14 @@ class MeasuredArm:
         pressures = sorted({run.pressure for run in (*runs, *holds)} | set(self.predict))
         moved = motions(self._maker(self._meshes()[-1], threads), start, pressures)
         return Found(fits, nodes, pressures, moved, runs, holds)
+
+    def _simulated(self, threads: int | None) -> Found:
+        """The arm with the constants that were fitted to the runs, which are not here, unless others are given."""
+        given, make = (self.modulus, self.winding, self.turn), self._maker(self._meshes()[-1], threads)
+        chosen = [known if value is None else value for value, known in zip(given, _FITTED[self.quick], strict=True)]
+        constants, pressures = Constants(*chosen), sorted({*_PRESSURES, *self.predict})
+        nodes = make(constants).solid.node_count
+        return Found([Fit(constants, (0, 0, 0))], [nodes], pressures, motions(make, constants, pressures), [], [])
 
     def _start(self) -> Constants:
         """Where the search begins: stiffer than any answer, since a soft arm bursts."""
@@ -132,10 +146,10 @@ class MeasuredArm:
 
         return make
 
-    def measure(self, found: Found | None) -> list[Measurement]:
+    def measure(self, found: Found) -> list[Measurement]:
         """The constants, errors at fitted pressures and at those held out, and where the tip goes at each."""
-        if found is None:
-            return []
+        if not found.runs:
+            return [*_constants(found), *(row for pressure in found.pressures for row in _predicted(found, pressure))]
         rows = _constants(found)
         inside = [run for run in found.runs if run.pressure in self.fitted]
         outside = [run for run in found.runs if run.pressure not in self.fitted]
@@ -149,13 +163,11 @@ class MeasuredArm:
         for run in (*found.runs, *found.holds):
             rows += _beside(found, run)
         for pressure in self.predict:
-            rows += _told(f"predicted-{pressure / 100:g}mbar", found.moved[found.pressures.index(pressure)])
+            rows += _predicted(found, pressure)
         return rows
 
-    def plot(self, found: Found | None, folder: Path) -> list[Path]:
+    def plot(self, found: Found, folder: Path) -> list[Path]:
         """Where the middle of the tip goes, sideways and along, and how far it turns, against pressure."""
-        if found is None:
-            return []
         path = folder / "measured-arm.png"
         return [figure(path, lambda axes: self._draw(axes, found), size=(10.0, 3.4), grid=(1, 3))]
 
@@ -166,10 +178,11 @@ class MeasuredArm:
             ([r for r in found.runs if r.pressure not in self.fitted], "s", "held out"),
             (found.holds, "x", "another session"),
         )
+        name = "simulated" if found.runs else "simulated, nothing measured"
         titles = ("aside [mm]", "along z [mm]", "turn [°]")
         for column, (ax, title) in enumerate(zip(np.ravel(axes), titles, strict=True)):
-            ax.plot([p for p, _ in known], [_three(m)[column] for _, m in known], color=COLORS[1], label="simulated")
-            for runs, mark, label in groups:
+            ax.plot([p for p, _ in known], [_three(m)[column] for _, m in known], color=COLORS[1], label=name)
+            for runs, mark, label in filter(lambda group: group[0], groups):
                 at = [run.pressure / 100 for run in runs]
                 ax.plot(at, [_three(r)[column] for r in runs], mark, color=COLORS[0], fillstyle="none", label=label)
             ax.set(xlabel="pressure [mbar]", ylabel=title)
@@ -195,10 +208,12 @@ def _constants(found: Found) -> list[Measurement]:
     for each, nodes in zip(found.fits, found.nodes, strict=True):
         (modulus, winding, turn), on = each.spread, "" if each is found.fits[-1] else f"-{nodes}-nodes"
         c = each.constants
+        within = (f"{1e-3 * c.modulus * modulus:.1f}", f"{c.winding * winding:.0f}", f"{math.degrees(turn):.1f}")
+        sources = [f"within {text}" if found.runs else "given, nothing fitted" for text in within]
         rows += [
-            Measurement(f"modulus{on}", 1e-3 * c.modulus, "kPa", source=f"within {1e-3 * c.modulus * modulus:.1f}"),
-            Measurement(f"winding{on}", c.winding, "N/m", source=f"within {c.winding * winding:.0f}"),
-            Measurement(f"turn{on}", math.degrees(c.turn), "deg", source=f"within {math.degrees(turn):.1f}"),
+            Measurement(f"modulus{on}", 1e-3 * c.modulus, "kPa", source=sources[0]),
+            Measurement(f"winding{on}", c.winding, "N/m", source=sources[1]),
+            Measurement(f"turn{on}", math.degrees(c.turn), "deg", source=sources[2]),
         ]
     return rows
 
@@ -208,6 +223,11 @@ def _beside(found: Found, run: Measured) -> list[Measurement]:
     error = Measurement(f"{run.name}-error", 1e3 * found.error(run), "mm")
     told = _told(run.name, found.moved[found.pressures.index(run.pressure)], _three(run))
     return [error, *told]
+
+
+def _predicted(found: Found, pressure: float) -> list[Measurement]:
+    """Where the tip goes at a pressure that was not measured."""
+    return _told(f"predicted-{pressure / 100:g}mbar", found.moved[found.pressures.index(pressure)])
 
 
 def _told(name: str, motion: Motion | None, seen: tuple[float, float, float] | None = None) -> list[Measurement]:
