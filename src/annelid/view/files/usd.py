@@ -21,7 +21,7 @@ from annelid.view.colors import decode
 from annelid.view.files.parts import Finite, finite_parts, index_of, points_of, radii_of, square_of
 from annelid.view.files.reel import Reel
 
-_APERTURE = 24.0  # height of the camera's film; only its ratio to the focal length matters
+_APERTURE = 0.24  # height of the film in tenths of the unit of length, the metre: 24 mm
 
 
 def write_usd(reel: Reel, path: Path) -> None:
