@@ -194,8 +194,8 @@ class Bodies:
         forces += self._contact_forces(self.points, places.numpy(), pose, owned=True)
         self._rubbing = self._rubbed(pose)
         for sides, force in zip(self._rubbing_sides(pose), self._rubbing.forces, strict=True):
-            for body, lever in sides:
-                forces[body] += lever.T @ force
+            for rubbed, lever in sides:
+                forces[rubbed] += lever.T @ force
         for load in loads:
             for body in np.flatnonzero(self.numbers == load.obstacle):
                 arm = load.place - pose.places[load.obstacle]
@@ -281,9 +281,10 @@ class Bodies:
         return self.rolling.look(self._places.numpy(), self._begun, pose)
 
     def _rubbing_sides(self, pose: Pose) -> Iterator[list[tuple[int, np.ndarray]]]:
+        """Bodies that friction of round points moves, and their levers, pair by pair."""
         rolling = self.rolling
         for point, other, place in zip(rolling.points, rolling.obstacles, self._rubbing.places, strict=True):
-            yield self._sides(point, other, place, pose)
+            yield self._sides(int(point), int(other), place, pose)
 
     def _contact_forces(self, contacts: PointContacts, x: np.ndarray, pose: Pose, *, owned: bool) -> np.ndarray:
         """Forces and torques of contacts on the bodies, shape [f, 6]; of their own points, on these bodies as well."""
