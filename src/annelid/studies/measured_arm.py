@@ -28,7 +28,7 @@ from annelid.studies.support.plots import COLORS, figure
 _BESIDE = Path("..") / "shared" / "data" / "arm"
 _QUICK = (Cells(1, 1, 1, 1, 4, 1),)
 _FULL = (*_QUICK, Cells(2, 1, 1, 1, 8, 1), Cells(2, 2, 2, 1, 12, 1))
-_FITTED = {True: (355e3, 543.0, 0.0759), False: (383e3, 780.0, 0.0768)}  # constants of the quick and the full form
+_FITTED = {True: (355e3, 543.0, 0.0759), False: (382.7e3, 780.0, 0.0760)}  # constants of the quick and the full form
 _PRESSURES = tuple(5e3 * count for count in range(1, 9))  # at which they were measured [Pa]
 _GOAL, _AIM = 2.0, "at most three constants; 1 mm is aimed at"
 
