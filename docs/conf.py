@@ -5,7 +5,6 @@ import re
 import sys
 from dataclasses import is_dataclass, replace
 from importlib import import_module
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,14 @@ from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import mock
 from sphinx.util.inspect import stringify_signature
 
+import annelid
 from annelid.commands.atlas import write_page
 from annelid.commands.support.study_results import find_results
 
 project = "Annelid"
 author = "The Annelid authors"
 project_copyright = "The Annelid authors"
-version = release = installed_version("annelid")
+version = release = annelid.__version__  # an editable install goes on telling the version with which it was made
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [

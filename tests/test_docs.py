@@ -141,6 +141,14 @@ def test_the_drawing_of_floors_is_that_of_the_table() -> None:
     assert (DOCS / "images" / "data-way.svg").read_text(encoding="utf-8") == drawings["data_way"](), remedy
 
 
+def test_the_changelog_begins_with_the_version_and_says_whether_it_is_released() -> None:
+    heading = re.search(r"^## (\S+), (.+)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert heading is not None
+    version, _, development = annelid.__version__.partition(".dev")
+    assert heading[1] == version
+    assert (heading[2] == "unreleased") == bool(development), "write the date of the release in its place"
+
+
 def test_the_citation_has_the_version_and_five_papers() -> None:
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {annelid.__version__}\n" in text
