@@ -253,6 +253,7 @@ def test_frames_as_usd(recording: Path, tmp_path: Path, suffix: str) -> None:
         reel = Reel(opened, field="speed of it")
         np.testing.assert_allclose(colors, decode(reel.colors(opened.frame(-1).parts[0])), atol=1e-6)
     camera = geom.Camera(stage.GetPrimAtPath("/world/camera")).GetCamera(0)
+    assert camera.verticalAperture == pytest.approx(0.24)  # tenths of a metre: 24 mm
     corner = camera.frustum.ComputeViewMatrix() * camera.frustum.ComputeProjectionMatrix()
     for point in (*body_at(0), *grains_at(5)):
         assert np.abs(corner.Transform(tuple(float(x) for x in point))).max() < 1.0
