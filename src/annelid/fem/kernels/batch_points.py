@@ -6,7 +6,18 @@ Balls and capsules are points with a radius: they rub where they touch, as `cont
 
 import warp as wp
 
-from annelid.fem.kernels.batch_contact import Met, keep, lag_of, meet, near_to, put_contact, times_tangent, trial_of
+from annelid.fem.kernels.batch_contact import (
+    LAGS,
+    Met,
+    keep,
+    lag_of,
+    lingers,
+    meet,
+    near_to,
+    put_contact,
+    times_tangent,
+    trial_of,
+)
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
 from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_ways import Prices, contact_energy, length_of, motion_of
@@ -133,19 +144,20 @@ def touch_bodies(
         touching = int(0)
         if b != points.owners[p]:
             near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
-            if near.gap - skin < points.reach:
+            lag = lag_of(lagging, slot, w)
+            if near.gap - skin < points.reach or lingers(newton, lag):
                 touching = 1
                 pair = (w * points.local.shape[0] + p) * count + b
                 met = meet(
                     newton, things, row, now.places[row], now.turns[row], near,
                     skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[slot],
-                    lag_of(lagging, slot, w), stretches[pair], forces[pair], start,
+                    lag, stretches[pair], forces[pair], start,
                     x + rolled(points, things, p, b, w, w * count, now, unit(near.gradient)),
                 )  # fmt: skip
                 put_contact(touches_out.forces, touches_out.tangents, slot, w, met.force, met.tangent)
         touches_out.on[slot, w] = touching
-        for j in range(4):
-            lagging[4 * slot + j, w] = met.last[j]
+        for j in range(wp.static(LAGS)):
+            lagging[wp.static(LAGS) * slot + j, w] = met.last[j]
 
 
 @wp.kernel
@@ -215,7 +227,7 @@ def price_bodies(
                         length = length_of(part[w], j)
                         prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
                 if near.gap - skin < points.reach + f64(2.0) * wp.length(apart):
-                    limit = things.frictions[w] * points.frictions[slot] * f64(lagging[4 * slot, w])
+                    limit = things.frictions[w] * points.frictions[slot] * f64(lagging[wp.static(LAGS) * slot, w])
                     stretch = stretches[(w * points.local.shape[0] + p) * count + b]
                     turns = rolled(points, things, p, b, w, w * count, now, normal)
                     at_first = trial_of(

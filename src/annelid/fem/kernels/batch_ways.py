@@ -4,6 +4,7 @@
 import warp as wp
 
 from annelid.fem.kernels.batch_contact import (
+    LAGS,
     Touched,
     Touches,
     carried_along,
@@ -138,7 +139,7 @@ def price_worlds(
                 rotation = wp.length(moved(steps, bodies.first + 2 * body + 1, w))
                 reach += wp.length(centre) + rotation * wp.length(x - now.places[row])
             if near.gap - touched.skin < reach or progress[w] < 1.0:
-                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
+                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[wp.static(LAGS) * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
                 first = trial_of(things, row, normal, stretch, start, x, now.places[row], now.turns[row])
