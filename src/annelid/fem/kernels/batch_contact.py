@@ -20,6 +20,8 @@ f64 = wp.float64
 
 SUDDEN = 1.5
 """Push over that of the iteration before above which friction is not yet what it will be."""
+FAR_LESS = 0.5
+"""Of the slide of the iteration before, a slide that is about to end."""
 CALM = 3
 """Iteration of Newton's method from which on pushes that go up and down are led to where they would end."""
 LEAST_SHARE = 0.25
@@ -219,9 +221,11 @@ def meet(
         factor = friction_factor(trial, limit, stiffness)
         met.force -= factor * trial
         across = wp.identity(n=3, dtype=f64) - wp.outer(push.normal, push.normal)
-        # What has just begun to slide, turned round, or presses much harder than it did, is taken to resist
-        # along its way too: more than it does, so that the step does not overshoot.
-        if stiffness * wp.length(before) > limit and wp.dot(before, trial) > f64(0.0) and not sudden:
+        # What has just begun to slide, turned round, slides by far less or presses much harder than it did, is taken to
+        # resist along its way too: more than it does, so that the step does not overshoot.
+        slid = stiffness * wp.length(before) - limit
+        less = newton > 0 and stiffness * wp.length(trial) - limit < f64(FAR_LESS) * slid
+        if slid > f64(0.0) and wp.dot(before, trial) > f64(0.0) and not sudden and not less:
             slide = sliding_direction(trial, limit, stiffness)
             across -= wp.outer(slide, slide)
         met.tangent += factor * across
