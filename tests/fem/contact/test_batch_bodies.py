@@ -58,15 +58,21 @@ def test_a_body_that_falls_on_a_block_moves_as_one_by_one(shape: Shape) -> None:
     np.testing.assert_allclose(pair[1].positions(), pair[0].positions(), atol=1e-3 * moved)
 
 
-def test_iterations_that_nobody_asks_for_are_enough_for_a_ten_thousandth() -> None:
-    solid = rubber_block().fix(lambda p: p[:, 2] < 1e-9)
-    body = Rigid(Sphere(0.03), motion="free", position=(0.05, 0.045, 0.085), velocity=(0.1, 0.0, -0.5))
+@pytest.mark.parametrize("loose", [False, True])
+def test_iterations_that_nobody_asks_for_are_enough_for_a_ten_thousandth(loose: bool) -> None:
+    """On a loose block a node comes to stick in one step, where iterations once went round in circles."""
+    height = 0.011 if loose else 0.0
+    solid, table = rubber_block((0.0, 0.0, height)), [ground()] if loose else []
+    if not loose:
+        solid.fix(lambda p: p[:, 2] < 1e-9)
+    start = (0.05, 0.045, 0.085 + height)
+    body = Rigid(Sphere(0.03), motion="free", position=start, velocity=(0.1, 0.0, -0.5))
     places = []
     for how in (False, True):
-        simulation = touching(solid, body, together=how, dt=5e-3, worlds=1)
+        simulation = touching(solid, *table, body, together=how, dt=0.01 if loose else 5e-3, worlds=1)
         simulation.step(16)
         places.append(np.concatenate([simulation.positions(), simulation.state.touch.places.numpy()]))
-    moved = np.abs(places[0][-1] - [0.05, 0.045, 0.085]).max()
+    moved = np.abs(places[0][-1] - start).max()
     assert np.abs(places[1] - places[0]).max() < 1e-4 * moved
 
 

@@ -12,6 +12,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_bodies as kernels
 from annelid.fem.kernels import batch_points as pointed
+from annelid.fem.kernels.batch_contact import LAGS
 from annelid.fem.kernels.batch_poses import Bodies
 from annelid.fem.kernels.batch_ways import CHUNK
 
@@ -64,7 +65,7 @@ class FreeBodies:
         self.point_count, pairs = len(bodies.local), len(bodies.points.pair_forces)
         touches: Any = pointed.PointTouches()
         touches.on = wp.zeros((pairs, self._width), dtype=wp.int32, device=self.device)
-        touches.forces, touches.tangents, self._lagging = (self._grid(rows * pairs) for rows in (3, 6, 4))
+        touches.forces, touches.tangents, self._lagging = (self._grid(rows * pairs) for rows in (3, 6, LAGS))
         own: Any = self.own
         size = 6 * self.count
         own.matrices, own.inverses = self._grid(size**2), self._grid(6 * size)

@@ -81,12 +81,13 @@ def how_together(
 def _usual(world: World) -> Together:
     """How, unless the user says: contacts, which come and go, need more of Newton's, and free bodies even more.
 
-    With these a world moves as one that is stepped alone, mostly within 1e-4 of its motion.
+    With these a world moves as one that is stepped alone, within 1e-4 of its motion.
     """
     if not world.obstacles:
         return Together()
-    free = any(rigid.moves == "free" for rigid in as_rigids(world.obstacles, "solids"))
-    return Together(newtons=12 if free else 8, gradients=12, fine=1e-5)
+    if any(rigid.moves == "free" for rigid in as_rigids(world.obstacles, "solids")):
+        return Together(newtons=16, gradients=12, fine=1e-6)
+    return Together(newtons=8, gradients=12, fine=1e-5)
 
 
 def _obstacle(

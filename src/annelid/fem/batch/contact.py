@@ -62,7 +62,7 @@ class TouchingWorlds:
         self._parts = self._grid(self._count + self.bodies.point_count)
         self._prices = self._grid(ways.LENGTHS * (self._chunks + 1))
         self._asked = wp.zeros(width, dtype=wp.int32, device=device)
-        self._lagging = self._grid(4 * self._things * self._count)
+        self._lagging = self._grid(kernels.LAGS * self._things * self._count)
         self._now, self._ahead, self._then = (self._poses(times) for times in (1, 1, ways.LENGTHS))
         sizes = self._worlds * self._things, self._worlds, self._worlds
         self._sizes, self._frictions, self._masses = (wp.zeros(n, dtype=wp.float64, device=device) for n in sizes)

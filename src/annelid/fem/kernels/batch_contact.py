@@ -20,6 +20,12 @@ f64 = wp.float64
 
 SUDDEN = 1.5
 """Push over that of the iteration before above which friction is not yet what it will be."""
+FAR_LESS = 0.5
+"""Of the slide of the iteration before, a slide that is about to end."""
+CALM = 3
+"""Iteration of Newton's method from which on pushes that go up and down are led to where they would end."""
+LEAST_SHARE = 0.25
+"""Of what a push that goes up and down differs from the one before, what is taken at least."""
 SATURATED = 1.01
 """A stretch that is 1 % below what friction holds counts as one that slid in the step before."""
 
@@ -52,13 +58,18 @@ class Touches:
     pair_tangents: wp.array2d[f32]  # [N/m], shape [6 k f, worlds]
 
 
+Lag = wp.types.vector(length=5, dtype=wp.float32)
+"""Push that limited friction [N], the stretch [m], and by how much that push was another than the one before [N]."""
+LAGS = 5
+
+
 @wp.struct
 class Met:
     """A point and an obstacle that touch."""
 
     force: wp.vec3d  # on the point [N]
     tangent: wp.mat33d  # [N/m]
-    last: wp.vec4  # push [N] and stretch [m], for the iteration to come
+    last: Lag  # for the iteration to come
 
 
 @wp.func
@@ -155,15 +166,40 @@ def trial_of(
 
 
 @wp.func
-def lag_of(lagging: wp.array2d[f32], slot: int, w: int) -> wp.vec4:
+def lag_of(lagging: wp.array2d[f32], slot: int, w: int) -> Lag:
     """Push and stretch of a pair in the iteration before."""
-    return wp.vec4(lagging[4 * slot, w], lagging[4 * slot + 1, w], lagging[4 * slot + 2, w], lagging[4 * slot + 3, w])
+    found = Lag()
+    for j in range(wp.static(LAGS)):
+        found[j] = lagging[wp.static(LAGS) * slot + j, w]
+    return found
+
+
+@wp.func
+def led(newton: int, change: f64, before: f64) -> f64:
+    """How much of a change of the push that limits friction is taken, after a change before.
+
+    What is wedged presses the harder the less friction holds it, so that pushes may go up and down for ever. They end
+    where the line through both changes says (Aitken's method), if they do.
+    """
+    share = f64(1.0)
+    if newton >= wp.static(CALM) and change * before < f64(0.0):
+        share = wp.max(before / (before - change), f64(LEAST_SHARE))
+    return share
+
+
+@wp.func
+def lingers(newton: int, lag: Lag) -> bool:
+    """Whether a pair that pushed in the iteration before is looked at although it is out of reach by now.
+
+    Its friction may be what has driven it off: if that went at once, the pair would come back.
+    """
+    return newton >= wp.static(CALM) and lag[0] > f32(0.0)
 
 
 @wp.func
 def meet(
     newton: int, things: Things, row: int, place: wp.vec3d, turn: wp.quatd, near: Nearness,
-    skin: f64, reach: f64, stiffness: f64, friction: f64, lag: wp.vec4,
+    skin: f64, reach: f64, stiffness: f64, friction: f64, lag: Lag,
     stretch: wp.vec3d, force: wp.vec3d, start: wp.vec3d, x: wp.vec3d,
 ) -> Met:  # fmt: skip
     """A point within reach of an obstacle; friction takes limit and plane from where the point is."""
@@ -171,7 +207,8 @@ def meet(
     met = Met()
     met.force = push.force * near.gradient
     met.tangent = push.tangent
-    strength = push.strength
+    change = push.strength - f64(lag[0])
+    strength = f64(lag[0]) + led(newton, change, f64(lag[4])) * change
     before = wp.vec3d(wp.vec3(lag[1], lag[2], lag[3]))
     sudden = bool(strength > f64(SUDDEN) * f64(lag[0]))
     if newton == 0:  # of the step before: where nodes would fly to says little
@@ -184,13 +221,15 @@ def meet(
         factor = friction_factor(trial, limit, stiffness)
         met.force -= factor * trial
         across = wp.identity(n=3, dtype=f64) - wp.outer(push.normal, push.normal)
-        # What has just begun to slide, turned round, or presses much harder than it did, is taken to resist
-        # along its way too: more than it does, so that the step does not overshoot.
-        if stiffness * wp.length(before) > limit and wp.dot(before, trial) > f64(0.0) and not sudden:
+        # What has just begun to slide, turned round, slides by far less or presses much harder than it did, is taken to
+        # resist along its way too: more than it does, so that the step does not overshoot.
+        slid = stiffness * wp.length(before) - limit
+        less = newton > 0 and stiffness * wp.length(trial) - limit < f64(FAR_LESS) * slid
+        if slid > f64(0.0) and wp.dot(before, trial) > f64(0.0) and not sudden and not less:
             slide = sliding_direction(trial, limit, stiffness)
             across -= wp.outer(slide, slide)
         met.tangent += factor * across
-        met.last = wp.vec4(f32(strength), f32(trial[0]), f32(trial[1]), f32(trial[2]))
+        met.last = Lag(f32(strength), f32(trial[0]), f32(trial[1]), f32(trial[2]), f32(change))
     return met
 
 
@@ -220,20 +259,21 @@ def touch_worlds(
         row = w * count + b
         near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
         slot = k * count + b
+        lag = lag_of(lagging, slot, w)
         met = Met()
         touching = int(0)
-        if near.gap - touched.skin < touched.reach:
+        if near.gap - touched.skin < touched.reach or lingers(newton, lag):
             touching = 1
             pair = (w * touched.outer.shape[0] + k) * count + b
             met = meet(
                 newton, things, row, now.places[row], now.turns[row], near,
                 touched.skin, touched.reach, touched.forms.stiffnesses[b], things.frictions[w] * touched.frictions[b],
-                lag_of(lagging, slot, w), stretches[pair], forces[pair], start, x,
+                lag, stretches[pair], forces[pair], start, x,
             )  # fmt: skip
             force += met.force
             tangent += met.tangent
-        for j in range(4):
-            lagging[4 * slot + j, w] = met.last[j]
+        for j in range(wp.static(LAGS)):
+            lagging[wp.static(LAGS) * slot + j, w] = met.last[j]
         body = bodies.slots[b]
         if body >= 0:
             own = k * bodies.numbers.shape[0] + body

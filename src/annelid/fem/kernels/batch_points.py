@@ -6,10 +6,22 @@ Balls and capsules are points with a radius: they rub where they touch, as `cont
 
 import warp as wp
 
-from annelid.fem.kernels.batch_contact import Met, keep, lag_of, meet, near_to, put_contact, times_tangent
+from annelid.fem.kernels.batch_contact import (
+    LAGS,
+    Met,
+    keep,
+    lag_of,
+    lingers,
+    meet,
+    near_to,
+    put_contact,
+    times_tangent,
+    trial_of,
+)
 from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
 from annelid.fem.kernels.batch_vectors import vector_of
-from annelid.fem.kernels.batch_ways import Prices, contact_energy, length_of
+from annelid.fem.kernels.batch_ways import Prices, contact_energy, length_of, motion_of
+from annelid.fem.kernels.contact import along
 from annelid.fem.kernels.obstacles import Forms, Poses, free_part, in_frame
 
 wp.set_module_options({"enable_backward": False})
@@ -132,19 +144,20 @@ def touch_bodies(
         touching = int(0)
         if b != points.owners[p]:
             near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], points.forms)
-            if near.gap - skin < points.reach:
+            lag = lag_of(lagging, slot, w)
+            if near.gap - skin < points.reach or lingers(newton, lag):
                 touching = 1
                 pair = (w * points.local.shape[0] + p) * count + b
                 met = meet(
                     newton, things, row, now.places[row], now.turns[row], near,
                     skin, points.reach, points.forms.stiffnesses[b], things.frictions[w] * points.frictions[slot],
-                    lag_of(lagging, slot, w), stretches[pair], forces[pair], start,
+                    lag, stretches[pair], forces[pair], start,
                     x + rolled(points, things, p, b, w, w * count, now, unit(near.gradient)),
                 )  # fmt: skip
                 put_contact(touches_out.forces, touches_out.tangents, slot, w, met.force, met.tangent)
         touches_out.on[slot, w] = touching
-        for j in range(4):
-            lagging[4 * slot + j, w] = met.last[j]
+        for j in range(wp.static(LAGS)):
+            lagging[wp.static(LAGS) * slot + j, w] = met.last[j]
 
 
 @wp.kernel
@@ -206,8 +219,7 @@ def price_bodies(
                 touched = x - skin * normal
                 apart = centre + wp.cross(rotation, touched - now.places[w * count + owner])
                 if bodies.slots[b] >= 0:
-                    node = centre_of(bodies, bodies.slots[b])
-                    apart -= moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), touched - now.places[row])
+                    apart -= motion_of(bodies, bodies.slots[b], touched - now.places[row], w, steps)
                 if touches.on[slot, w] != 0:
                     slope = f64(wp.dot(vector_of(touches.forces, slot, w), wp.vec3(apart)))
                     bend = f64(wp.dot(times_tangent(touches.tangents, slot, w, wp.vec3(apart)), wp.vec3(apart)))
@@ -215,25 +227,31 @@ def price_bodies(
                         length = length_of(part[w], j)
                         prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
                 if near.gap - skin < points.reach + f64(2.0) * wp.length(apart):
-                    limit = things.frictions[w] * points.frictions[slot] * f64(lagging[4 * slot, w])
+                    limit = things.frictions[w] * points.frictions[slot] * f64(lagging[wp.static(LAGS) * slot, w])
                     stretch = stretches[(w * points.local.shape[0] + p) * count + b]
+                    turns = rolled(points, things, p, b, w, w * count, now, normal)
+                    at_first = trial_of(
+                        things, row, normal, stretch, start, x + turns, now.places[row], now.turns[row]
+                    )  # fmt: skip
                     here = f64(0.0)
                     for j in range(lengths + 1):
                         part_of = lengths - j
                         place = now.places[row]
                         turn = now.turns[row]
                         there = x
-                        turns = rolled(points, things, p, b, w, w * count, now, normal)
+                        trial = at_first
                         if part_of < lengths:
                             first = (part_of * worlds + w) * count
                             place = then.places[first + b]
                             turn = then.turns[first + b]
                             there = point_at(points, things, p, w, first, then)
-                            turns = rolled(points, things, p, b, w, first, then, normal)
+                            trial = at_first + length_of(part[w], part_of) * along(normal, apart)
+                            if bodies.slots[b] < 0:
+                                turns = rolled(points, things, p, b, w, first, then, normal)
+                                trial = trial_of(things, row, normal, stretch, start, there + turns, place, turn)
                         cost = contact_energy(
-                            points.forms, skin, points.reach, things, b, row, place, turn,
-                            normal, limit, stretch, start, there, turns,
-                        )  # fmt: skip
+                            points.forms, skin, points.reach, things, b, row, place, turn, limit, trial, there
+                        )
                         if part_of < lengths:
                             prices[part_of] = prices[part_of] + cost - here
                         else:

@@ -4,6 +4,7 @@
 import warp as wp
 
 from annelid.fem.kernels.batch_contact import (
+    LAGS,
     Touched,
     Touches,
     carried_along,
@@ -13,8 +14,9 @@ from annelid.fem.kernels.batch_contact import (
     touch_product,
     trial_of,
 )
-from annelid.fem.kernels.batch_poses import Bodies, Things, moved
+from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
 from annelid.fem.kernels.batch_vectors import vector_of
+from annelid.fem.kernels.contact import along
 from annelid.fem.kernels.contact_law import friction_energy, push_energy
 from annelid.fem.kernels.obstacles import Forms, Poses, free_part, in_frame, local_nearness
 
@@ -44,20 +46,23 @@ def length_of(longest: f32, j: int) -> f64:
 @wp.func
 def contact_energy(
     forms: Forms, skin: f64, reach: f64, things: Things, b: int, row: int, place: wp.vec3d, turn: wp.quatd,
-    normal: wp.vec3d, limit: f64, stretch: wp.vec3d, start: wp.vec3d, x: wp.vec3d, rolled: wp.vec3d,
+    limit: f64, trial: wp.vec3d, x: wp.vec3d,
 ) -> f64:  # fmt: skip
-    """Energy of the contact of a point with an obstacle, with friction of this limit and plane [J].
-
-    What is round has rolled so far beside the way of its middle.
-    """
+    """Energy of the contact of a point with an obstacle, with friction of this limit at this stretch [J]."""
     size = things.sizes[row]
     gap = size * local_nearness(b, in_frame(x, place, turn) / size, forms).gap - skin
     stiffness = forms.stiffnesses[b]
     energy = push_energy(gap, reach, stiffness)
     if limit > f64(0.0):
-        trial = trial_of(things, row, normal, stretch, start, x + rolled, place, turn)
         energy += friction_energy(trial, limit, stiffness)
     return energy
+
+
+@wp.func
+def motion_of(bodies: Bodies, body: int, arm: wp.vec3d, w: int, steps: wp.array2d[f32]) -> wp.vec3d:
+    """How a place of a body at an arm from its centre moves on a step [m]."""
+    node = centre_of(bodies, body)
+    return moved(steps, node, w) + wp.cross(moved(steps, node + 1, w), arm)
 
 
 @wp.kernel
@@ -115,10 +120,10 @@ def price_worlds(
         for body in range(touches.bodies):
             pair = k * touches.bodies + body
             if touches.on[pair, w] != 0:  # what counts is how node and body move to each other
-                along = carried_along(touches, pair, body, w, steps)
-                slope -= f64(wp.dot(vector_of(touches.pair_forces, pair, w), along))
-                product = times_tangent(touches.pair_tangents, pair, w, along)
-                bend += f64(wp.dot(product, along - 2.0 * near_by))
+                carried = carried_along(touches, pair, body, w, steps)
+                slope -= f64(wp.dot(vector_of(touches.pair_forces, pair, w), carried))
+                product = times_tangent(touches.pair_tangents, pair, w, carried)
+                bend += f64(wp.dot(product, carried - 2.0 * near_by))
         for j in range(lengths):
             length = length_of(part[w], j)
             prices[j] = prices[j] + length * (slope - f64(0.5) * length * bend)
@@ -126,30 +131,38 @@ def price_worlds(
             row = w * count + b
             near = near_to(b, things.sizes[row], x, now.places[row], now.turns[row], touched.forms)
             reach = touched.reach + wp.length(way)
+            slip = way
             body = bodies.slots[b]
             if body >= 0:
+                slip = way - motion_of(bodies, body, x - now.places[row], w, steps)
                 centre = moved(steps, bodies.first + 2 * body, w)
                 rotation = wp.length(moved(steps, bodies.first + 2 * body + 1, w))
                 reach += wp.length(centre) + rotation * wp.length(x - now.places[row])
             if near.gap - touched.skin < reach or progress[w] < 1.0:
-                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[4 * (k * count + b), w])
+                limit = things.frictions[w] * touched.frictions[b] * f64(lagging[wp.static(LAGS) * (k * count + b), w])
                 stretch = stretches[(w * touched.outer.shape[0] + k) * count + b]
                 normal = near.gradient / wp.max(wp.length(near.gradient), f64(1.0e-12))
+                first = trial_of(things, row, normal, stretch, start, x, now.places[row], now.turns[row])
                 here = f64(0.0)
                 for j in range(lengths + 1):  # the first is where nodes are; not unrolled, since shapes are long
                     part_of = lengths - j
                     place = now.places[row]
                     turn = now.turns[row]
                     there = x
+                    trial = first
                     if part_of < lengths:
                         to = (part_of * worlds + w) * count + b
                         place = then.places[to]
                         turn = then.turns[to]
                         there = x + length_of(part[w], part_of) * way
+                        # Friction acts on a body where the node is now, not where it was on the body before the
+                        # step: with the latter, the energy would be another than that of the torque.
+                        trial = first + length_of(part[w], part_of) * along(normal, slip)
+                        if body < 0:
+                            trial = trial_of(things, row, normal, stretch, start, there, place, turn)
                     cost = contact_energy(
-                        touched.forms, touched.skin, touched.reach, things, b, row, place, turn,
-                        normal, limit, stretch, start, there, wp.vec3d(),
-                    )  # fmt: skip
+                        touched.forms, touched.skin, touched.reach, things, b, row, place, turn, limit, trial, there
+                    )
                     if part_of < lengths:
                         prices[part_of] = prices[part_of] + cost - here
                     else:
