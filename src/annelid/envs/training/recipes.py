@@ -23,6 +23,9 @@ class Recipe:
         fading: Whether the learning rate falls in a line, to a twentieth at the last action.
         scaled: Whether observations without images are brought to similar size by their running means and spreads.
         log_spread: Logarithm of the standard deviation of choices that PPO begins with.
+        staggered: Whether first episodes end early, each world's at its own time. Without that all worlds are always at
+            the same moment of their episodes, and rollouts that are shorter than these show only a part of them: who
+            learns from the beginning alone forgets the end.
     """
 
     worlds: int = 16
@@ -35,6 +38,7 @@ class Recipe:
     fading: bool = False
     log_spread: float = -0.5
     scaled: bool = False
+    staggered: bool = False
 
 
 ALGORITHMS = ("ppo", "td3")
