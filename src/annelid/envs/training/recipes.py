@@ -77,7 +77,7 @@ RECIPES = {
         fading=True,
         log_spread=-1.0,
         staggered=True,
-    ),  # fmt: skip
+    ),
 }
 """Settings by name of the environment, where the usual ones are not good enough; they were found with PPO."""
 

@@ -500,8 +500,8 @@ class Contacts:
         x, y, z = positions.numpy()[self.solid.elements[worst]].mean(axis=0)
         return (
             f"the element at ({x:.3g}, {y:.3g}, {z:.3g}) m is squeezed to a twentieth of its volume, so that nothing "
-            "can move: take a material with a law for large strains, such as 'ecoflex-00-30/neo-hooke', or pull and press "
-            "less hard where single nodes bear it, as cables do."
+            "can move: take a material with a law for large strains, such as 'ecoflex-00-30/neo-hooke', or pull and "
+            "press less hard where single nodes bear it, as cables do."
         )
 
     def _least_volume(self, positions: wp.array[Any], step: wp.array[Any], scale: float) -> float:
