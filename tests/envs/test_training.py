@@ -126,6 +126,30 @@ def test_plan_of_an_earlier_version_has_the_defaults(tmp_path: Path) -> None:
         Training(plan(), tmp_path, resume=True, device="cpu", threads=1)
 
 
+def test_worlds_that_are_staggered_are_at_different_moments_and_only_whole_episodes_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RECIPES, VOXELS, Recipe(choices=ROLLOUT, staggered=True))
+    training = Training(plan(worlds=4), tmp_path, device="cpu", threads=1)
+    source, most = training.source, training.source.worlds.most_steps
+    source.seed(3)
+    source.reset()
+    lengths = most - source.worlds.steps.numpy()
+    assert len(set(lengths)) > 1
+    ends: list[list[int]] = [[], [], [], []]
+    for step in range(1, 2 * most + 1):
+        _, _, done, infos = source.step(np.zeros((4, source.action_space.shape[0]), np.float32))
+        for world in np.flatnonzero(done):
+            assert infos[world]["TimeLimit.truncated"]  # out of time: what would come after is still worth something
+            assert source.whole[world] == (bool(ends[world]) or lengths[world] == most)
+            ends[world].append(step)
+    for length, found in zip(lengths, ends, strict=True):
+        assert found[:2] == [length, length + most]
+    training.learn(4 * most)
+    assert training.history.rows
+    assert {row[-1] for row in training.history.rows} == {most}
+
+
 def test_learners_are_paid_from_idleness_on(tmp_path: Path) -> None:
     options = {"grains": 40, "field": (3.2, 1.6), "images": False, "substeps": 20, "seconds": 0.2, "speed": 5.0}
     dozer = Training(Plan("annelid/Bulldozer-v0", "ppo", 0, 2, options), tmp_path, device="cpu", threads=1)

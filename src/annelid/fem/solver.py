@@ -535,8 +535,17 @@ class DynamicSolver(Solver):
         """One step; the few whose equation is not solved to the last digit are counted in `state.unsettled`."""
         with self._passing(state, self.dt), self._touching(state, step):
             done = self._move(state, self.fraction(step + 1))
+            if not done and self.contacts is not None:
+                self._require_motion(state)
         if not done:
             wp.launch(tick, 1, [1, state.unsettled], device=self.device)
+
+    def _require_motion(self, state: State) -> None:
+        """Refuse a step in which nothing moved, nor ever will."""
+        assert self.contacts is not None
+        why = self.contacts.stuck(self.inertia.starts, state.positions)
+        if why is not None:
+            raise NoEquilibrium(why, fraction=1.0, residual=float("nan"))
 
     def _move(self, state: State, fraction: float, holds: Holds | None = None) -> bool:
         """Backward Euler over the time of the inertia; whether its equation is solved to the last digit."""

@@ -148,3 +148,20 @@ def test_a_solid_that_starts_deep_in_obstacles_is_pushed_out_on_request() -> Non
         fem.simulation(held, obstacles=[ground()], contact=contact, device="cpu")
     with pytest.raises(UnknownName, match="push"):
         fem.Contact(overlapping="pull")
+
+
+def test_a_solid_that_stands_still_for_an_element_that_is_flat_is_told_so() -> None:
+    solid = block(at=(0.0, 0.0, 0.2)).fix([0])
+    contacts = Contacts(solid, [ground()], fem.Contact(), CPU)
+
+    def stuck(height: float, moved: float) -> str | None:
+        places = solid.nodes.copy()
+        places[:, 2] = 0.2 + height * (places[:, 2] - 0.2)
+        ends = (wp.array(each, dtype=wp.vec3d, device="cpu") for each in (places, places + moved))
+        return contacts.stuck(*ends)
+
+    assert stuck(1.0, 0.0) is None
+    assert stuck(0.052, 1e-3) is None  # what moves may recover
+    told = stuck(0.052, 0.0)
+    assert told is not None
+    assert "m is squeezed to a twentieth of its volume, so that nothing can move: take a material with a law" in told

@@ -74,7 +74,7 @@ class Noting(BaseCallback):
         now, steps = time.perf_counter(), self._owner.steps
         if isinstance(self.model, OnPolicyAlgorithm):
             self._owner.unlearnt = steps - self._learnt
-        for world in np.flatnonzero(dones):
+        for world in np.flatnonzero(dones & self._owner.source.whole):
             seconds = self._before + now - self._begin
             self._owner.history.add(seconds, steps, float(self._returns[world]), int(self._lengths[world]))
         if np.any(dones):

@@ -117,7 +117,7 @@ class Training:
         from annelid.envs.training.scaling import FromIdleness, load_scale, scaled
 
         worlds = self._worlds(plan.worlds)
-        self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat))
+        self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat), staggered=plan.settings.staggered)
         self.env = scaled(self.source, plan.settings.discount, observations=plan.settings.scaled)
         self.env.seed(plan.seed)
         self.history = History.read(folder / "history.csv") if begun else History()

@@ -32,21 +32,37 @@ _NAMES = ("mean", "var", "count")
 class FromIdleness(VecEnvWrapper):
     """Worlds whose rewards count from those of doing nothing.
 
+    Args:
+        env: The worlds.
+        staggered: End the first episodes early, at times that are drawn from the seeds, so that worlds are at different
+            moments of their episodes from then on.
+
     Attributes:
         paid: Rewards of the last step as the environment paid them, shape [worlds].
         counted: Actions of the environment that it took, shape [worlds].
+        whole: Whether the episode that it belonged to has, or will have, its whole length, shape [worlds].
     """
 
-    def __init__(self, env: StableVecEnv) -> None:
+    def __init__(self, env: StableVecEnv, *, staggered: bool = False) -> None:
         super().__init__(env)
         self.worlds = env.worlds
         self.paid, self.counted = np.zeros(env.num_envs), env.counted
-        self._lengths = np.zeros(env.num_envs, int)
+        self.whole, self._staggered = np.ones(env.num_envs, bool), staggered
+        self._lengths, self._ahead = np.zeros(env.num_envs, int), np.zeros(env.num_envs, bool)
 
     def reset(self) -> Any:
         """Begin episodes."""
-        self._lengths[:] = 0
-        return self.venv.reset()
+        seen = self.venv.reset()
+        self._lengths[:] = self._ages() if self._staggered else 0
+        self._ahead = self._lengths > 0
+        if self._staggered:
+            self.worlds.steps.assign(self._lengths.astype(np.int32))
+        return seen
+
+    def _ages(self) -> np.ndarray:
+        """Actions by which first episodes are shorter, shape [worlds]."""
+        ages = np.random.default_rng(self.worlds.seeds.numpy()).integers(0, self.worlds.most_steps, self.num_envs)
+        return np.asarray(ages)
 
     def step_wait(self) -> Any:
         """Simulate the actions."""
@@ -54,7 +70,8 @@ class FromIdleness(VecEnvWrapper):
         self._lengths += self.counted
         for world in np.flatnonzero(done & (self._lengths < self.worlds.most_steps)):
             infos[world]["TimeLimit.truncated"] = False
-        self._lengths[done] = 0
+        self.whole = ~self._ahead
+        self._lengths[done], self._ahead = 0, self._ahead & ~done
         idle = self.counted.astype(np.float32) * np.float32(self.worlds.idle_reward)
         return seen, self.paid - idle, done, infos
 

@@ -282,8 +282,8 @@ class Bodies:
 
     def _rubbing_sides(self, pose: Pose) -> Iterator[list[tuple[int, np.ndarray]]]:
         """Bodies that friction of round points moves, and their levers, pair by pair."""
-        rolling = self.rolling
-        for point, other, place in zip(rolling.points, rolling.obstacles, self._rubbing.places, strict=True):
+        rubbing = self._rubbing
+        for point, other, place in zip(rubbing.points, rubbing.obstacles, rubbing.places, strict=True):
             yield self._sides(int(point), int(other), place, pose)
 
     def _contact_forces(self, contacts: PointContacts, x: np.ndarray, pose: Pose, *, owned: bool) -> np.ndarray:

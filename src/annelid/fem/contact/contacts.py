@@ -38,6 +38,8 @@ from annelid.shapes import Obstacle
 
 _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
+_STUCK, _FLAT = 1e-3, 1.1
+"""Way in a step, as a part of the reach, and volume over the least one, below which a solid is stuck for good."""
 _PARTS = 256  # of which the least volume is found on the device
 _CAUTION = 0.6
 """Of the way that is free, how much what is driven goes."""
@@ -486,6 +488,21 @@ class Contacts:
         while part > 1e-12 and self._least_volume(positions, step, part) < least:
             part, self.cut = 0.5 * part, True
         return part
+
+    def stuck(self, starts: wp.array[Any], positions: wp.array[Any]) -> str | None:
+        """A sentence where nothing has moved in a step because an element may not be squeezed any further, or None."""
+        assert self.settings.reach is not None
+        if np.abs(positions.numpy() - starts.numpy()).max() > _STUCK * self.settings.reach:
+            return None
+        if self._least_volume(positions, wp.zeros_like(positions), 0.0) > _FLAT * _LEAST_VOLUME:
+            return None
+        worst = int(self._ratios.numpy().argmin())
+        x, y, z = positions.numpy()[self.solid.elements[worst]].mean(axis=0)
+        return (
+            f"the element at ({x:.3g}, {y:.3g}, {z:.3g}) m is squeezed to a twentieth of its volume, so that nothing "
+            "can move: take a material with a law for large strains, such as 'ecoflex-00-30/neo-hooke', or pull and "
+            "press less hard where single nodes bear it, as cables do."
+        )
 
     def _least_volume(self, positions: wp.array[Any], step: wp.array[Any], scale: float) -> float:
         inputs = [self._elements, self._rest, positions, step, wp.float64(scale)]
