@@ -78,6 +78,7 @@ def test_a_floor_below_the_sand_stops_what_falls_through_it() -> None:
         (lambda: fem.simulation(cube(), obstacles=[SAND], integrator="midpoint", device="cpu"), "backward-euler"),
         (lambda: fem.equilibrium(cube(), obstacles=[SAND], device="cpu"), "resists motion"),
         (lambda: fem.World(obstacles=[ResistiveGround("glass", repose=30.0)]), "repose=30"),
+        (lambda: fem.World(obstacles=[ResistiveGround("glass", stiffness=1e6)]), "sand that gives below solids"),
         (lambda: fem.World(obstacles=[SAND, SAND]), "obstacles hold 2"),
         (lambda: fem.simulation(cube(-0.01), obstacles=[SAND], device="cpu"), "start below the ResistiveGround"),
         (lambda: run_back(thrown(cube(), (0.0, 0.0, 0.0), SAND)), "run back"),

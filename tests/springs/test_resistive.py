@@ -104,6 +104,47 @@ def test_sand_does_not_follow_a_face_that_was_lifted() -> None:
     assert rises[1] == pytest.approx(-beyond, rel=0.15)
 
 
+def test_sand_that_gives_carries_a_cube_by_its_weight() -> None:
+    """Weight over area over stiffness, far below what the law could bear; and back there after it was thrown up."""
+    sand = ResistiveGround("sand-close", buried=True, stiffness=1e6)
+    for speed in (0.0, 0.05):
+        body = cube().moved((0.0, 0.0, -0.01))
+        body.velocities[:] = (0.0, 0.0, speed)
+        simulation = springs.simulation(body, obstacles=[sand], velocity_damping=60.0, device="cpu", threads=1)
+        simulation.run(0.25)
+        assert depth_of(simulation) == pytest.approx(MASS * 9.81 / SIDE**2 / 1e6, rel=0.02)
+
+
+def test_sand_that_gives_yields_where_the_law_does() -> None:
+    """Hard sand is the law itself: a cube that flies in spends its energy in it, m v²/2 + m g z = k z²/2."""
+    sand = ResistiveGround("poppy-loose", stiffness=1e8)
+    simulation = springs.simulation(cube(0.5), obstacles=[sand], device="cpu", threads=1)
+    simulation.run(0.1)
+    k, weight = 0.254e6 * SIDE**2, MASS * 9.81
+    wanted = (weight + np.sqrt(weight**2 + k * MASS * 0.5**2)) / k
+    assert depth_of(simulation) == pytest.approx(wanted, rel=0.02)
+
+
+def test_weight_holds_a_cube_by_friction_and_the_law_alone_by_all_that_sand_could_bear() -> None:
+    """A slope as steep as half the friction, and one three times as steep, once the cube has sunk in by its weight."""
+    slid = {}
+    for stiffness in (None, 1e6):
+        for share in (0.5, 3.0):
+            sand = ResistiveGround("sand-close", buried=True, friction=0.3, stiffness=stiffness)
+            simulation = springs.simulation(
+                cube().moved((0.0, 0.0, -0.002)), obstacles=[sand], gravity=(share * 0.3 * 9.81, 0.0, -9.81),
+                velocity_damping=60.0, device="cpu", threads=1,
+            )  # fmt: skip
+            places = []
+            for seconds in (0.0, 0.1, 0.2, 0.1):
+                simulation.run(seconds)
+                places.append(float(simulation.summary().center_of_mass[0]))
+            slid[stiffness, share] = places[1] - places[0], places[3] - places[2]
+    assert abs(slid[None, 3.0][0]) < 1e-4, "the law alone holds it, since sand could bear ten times its weight"
+    assert abs(slid[1e6, 0.5][1]) < 1e-6
+    assert slid[1e6, 3.0][0] > 1e-3
+
+
 def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
     ends = []
     for threads in (1, 2):
@@ -117,7 +158,7 @@ def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
         ends.append(simulation.positions().copy())
     assert (ends[0] == ends[1]).all()
     assert [part.name for part in simulation.snapshot().parts] == ["sand", "body"]
-    with pytest.raises(InvalidValue, match="whether sand has an angle of repose cannot change"):
+    with pytest.raises(InvalidValue, match="whether sand has an angle of repose or a stiffness cannot change"):
         model.set_world(replace(model.world, obstacles=[replace(sand, repose=None)]))
 
 
@@ -135,6 +176,14 @@ def test_what_cannot_be_is_refused() -> None:
         springs.simulation(cube(), obstacles=[replace(sand, repose=30.0)], integrator="rk4", device="cpu")
     with pytest.raises(InvalidValue, match="repose of resistive ground must be an angle between 0 and 90 degrees"):
         ResistiveGround("glass", repose=90.0)
+    with pytest.raises(
+        InvalidValue, match=r"\(stiffness=1e\+06 .* are not kept by integrator='verlet'.* stiffness=None"
+    ):
+        springs.simulation(cube(), obstacles=[replace(sand, stiffness=1e6)], integrator="verlet", device="cpu")
+    with pytest.raises(InvalidValue, match="stiffness of resistive ground must be a number above 0"):
+        ResistiveGround("glass", stiffness=0.0)
+    with pytest.raises(InvalidValue, match=r"keeps the hollows of all faces .* leave repose=None"):
+        ResistiveGround("glass", stiffness=1e6, repose=30.0)
     simulation = springs.simulation(cube(), obstacles=[sand], device="cpu", threads=1)
     with pytest.raises(InvalidValue, match="cannot tell what a ResistiveGround does yet"):
         simulation.sensors.add("felt", springs.contact_force_of())

@@ -14,12 +14,11 @@ from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
 from annelid.robots.sandbox import Sandbox
 from annelid.shapes import Capsule, ResistiveGround, Surface
-from annelid.shapes.resistive.media import medium as find_medium
 
 _MARGIN = 4.0  # room beside the worm, in its radii
 _SLENDER = 12.0  # its length in radii
-_REPOSE = 30.0  # angle of repose of the ground that stands for grains [°]
-_SHARE_OF_STABLE = 0.8  # the step there, as a part of the stable one: it comes as far as in a tenth of it, within 10 %
+_STIFFNESS = 1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
+_SHARE_OF_STABLE = 0.95  # the step there, as a part of the stable one: worms come as far as in a quarter of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +94,7 @@ class BuriedWorm:
     ) -> Simulation[springs.Solver]:
         """The worm as deep in ground that resists like sand, without grains.
 
-        Its wave moves it in vertical planes: where the medium was measured there, the law is that of the plane.
+        The ground gives before it yields: the worm is a small part of what sand could bear, and lies in a furrow.
 
         Args:
             body: What `body` gave, with or without what makes it swell.
@@ -103,11 +102,7 @@ class BuriedWorm:
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
-        what = find_medium(medium)
-        sand = ResistiveGround(
-            what, law="3d" if what.coefficients is None else "2d", height=self.depth, friction=self.friction,
-            repose=_REPOSE, buried=True,
-        )  # fmt: skip
+        sand = ResistiveGround(medium, height=self.depth, friction=self.friction, stiffness=_STIFFNESS, buried=True)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
         return springs.simulation(placed, obstacles=[sand], dt=step, device=device, threads=threads)

@@ -309,7 +309,9 @@ class Model:
         if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         if corners_with_hollows(self.body, world.sand) != self.hollow_count:
-            raise InvalidValue("whether sand has an angle of repose cannot change while a simulation runs.")
+            raise InvalidValue(
+                "whether sand has an angle of repose or a stiffness cannot change while a simulation runs."
+            )
         self.world = world
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
@@ -318,6 +320,7 @@ class Model:
             self.arrays.grid_values.assign(self._grid_values())
         if world.sand is not None:
             self._sand.ground, self._sand.level = world.sand.numbers(self.types.real), level_of(world.sand)
+            self._sand.stiffness = world.sand.stiffness or 0.0
             self.arrays.sand.assign([self._sand])
         if self.contacts is not None:
             self.contacts.set_rules(world.collisions)

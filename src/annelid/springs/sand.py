@@ -30,11 +30,13 @@ def require_surface(body: Body, sand: ResistiveGround) -> None:
 
 
 def require_memory_of_hollows(world: World) -> None:
-    """Refuse an angle of repose where a step looks at several positions, of which none has been left behind yet."""
-    if world.sand is not None and world.sand.repose is not None and world.integrator not in _KEEPING:
+    """Refuse ground with a memory where a step looks at several positions, of which none has been left behind yet."""
+    sand = world.sand
+    if sand is not None and sand.remembers and world.integrator not in _KEEPING:
+        what = f"stiffness={sand.stiffness:g}" if sand.repose is None else f"repose={sand.repose:g}"
         raise InvalidValue(
-            f"hollows below a body (repose={world.sand.repose:g} of the ResistiveGround) are not kept by "
-            f"integrator={world.integrator!r}: use {' or '.join(map(repr, _KEEPING))}, or repose=None."
+            f"hollows below a body ({what} of the ResistiveGround) are not kept by "
+            f"integrator={world.integrator!r}: use {' or '.join(map(repr, _KEEPING))}, or {what.split('=')[0]}=None."
         )
 
 
@@ -45,7 +47,15 @@ def level_of(sand: ResistiveGround) -> float:
 
 def corners_with_hollows(body: Body, sand: ResistiveGround | None) -> int:
     """Corners of triangles that remember how far sand is below them."""
-    return 0 if sand is None or sand.repose is None else 3 * len(body.triangles)
+    return 3 * len(body.triangles) if sand is not None and sand.remembers else 0
+
+
+def give_of(body: Body, sand: ResistiveGround) -> np.ndarray:
+    """How stiffly sand that gives before it yields carries each mass: at most that of all its surface [N/m], [n]."""
+    p, q, r = (body.positions[body.triangles[:, k]] for k in range(3))
+    thirds = np.linalg.norm(np.cross(q - p, r - p), axis=1) / 6.0
+    areas = np.bincount(body.triangles.ravel(), np.repeat(thirds, 3), body.mass_count)
+    return np.asarray((sand.stiffness or 0.0) * areas)
 
 
 def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.Device) -> Any:
@@ -60,7 +70,7 @@ def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.De
     numbers.first = wp.array(first.astype(np.int32), dtype=wp.int32, device=device)
     numbers.facets = wp.array(facets.astype(np.int32), dtype=wp.int32, device=device)
     numbers.ends = wp.array(ends, dtype=wp.bool, device=device)
-    numbers.level = level_of(sand)
+    numbers.level, numbers.stiffness = level_of(sand), sand.stiffness or 0.0
     numbers.areas = wp.zeros(len(corners), dtype=types.vec3, device=device)
     return numbers
 

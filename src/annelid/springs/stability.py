@@ -10,6 +10,7 @@ import numpy as np
 from annelid.springs.body import Body
 from annelid.springs.features import fast_springs
 from annelid.springs.rows import Rows
+from annelid.springs.sand import give_of
 from annelid.springs.world import World
 
 _SAMPLES = 64  # masses of each row that are looked at: rows tell springs apart, not the directions in which they lie
@@ -74,6 +75,8 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
     for number, contact in enumerate(world.contacts):
         rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / masses)
         parts[f"the contact with obstacle {number}"] = contact.stiffness / masses, rate
+    if world.sand is not None and world.sand.stiffness is not None:
+        parts["the stiffness of the ResistiveGround"] = give_of(body, world.sand) / masses, none
     for number, rule in enumerate(world.collisions):  # two contacts of a mass with its like, which moves the other way
         parts[f"the contact of collision {number}"] = 4.0 * (rule.stiffness or 0.0) / masses, none
     return parts

@@ -52,9 +52,19 @@ def require_above(sand: ResistiveGround, heights: np.ndarray, what: str) -> None
 
 
 def require_no_hollows(sand: ResistiveGround | None, physics: str) -> None:
-    """Refuse an angle of repose where nobody remembers hollows."""
+    """Refuse an angle of repose, and a stiffness, where nobody remembers hollows."""
+    require_no_give(sand, physics)
     if sand is not None and sand.repose is not None:
         raise InvalidValue(
             f"hollows below {physics} are not kept yet, and the ResistiveGround has repose={sand.repose:g}: use "
             "repose=None, or a body of springs."
+        )
+
+
+def require_no_give(sand: ResistiveGround | None, physics: str) -> None:
+    """Refuse sand that gives before it yields where only the law itself is known."""
+    if sand is not None and sand.stiffness is not None:
+        raise InvalidValue(
+            f"sand that gives below {physics} is not known yet, and the ResistiveGround has stiffness="
+            f"{sand.stiffness:g}: use stiffness=None, or a body of springs."
         )

@@ -31,6 +31,9 @@ class ResistiveGround(Named):
             squared normal speed; 0 leaves it out, as at speeds far below √(g times the size of the body).
         repose: Angle of repose [°]: below a face that looks down and leans less than this, sand does not fill the
             hollow that the face leaves where it is pulled back. None: hollows are filled at once.
+        stiffness: Stress for each metre that a surface is pressed into sand [N/m³]; it grows up to what the law gives,
+            acts across the surface, and brings friction along it. Every face that does not look up then keeps the
+            hollow that it leaves. None: sand does not give before it yields.
         buried: Whether the body may start below the surface.
         name: Name in pictures.
         color: Colour in pictures.
@@ -44,6 +47,7 @@ class ResistiveGround(Named):
     friction: float = 0.5
     inertia: float = 0.0
     repose: float | None = None
+    stiffness: float | None = None
     buried: bool = False
     name: str = ""
     color: Color = (0.80, 0.70, 0.52)
@@ -60,6 +64,15 @@ class ResistiveGround(Named):
             raise InvalidValue(
                 f"repose of resistive ground must be an angle between 0 and 90 degrees, or None, not {self.repose!r}."
             )
+        if self.stiffness is not None and not (is_number(self.stiffness) and self.stiffness > 0.0):
+            raise InvalidValue(
+                f"stiffness of resistive ground must be a number above 0 N/m³, or None, not {self.stiffness!r}."
+            )
+        if self.stiffness is not None and self.repose is not None:
+            raise InvalidValue(
+                f"resistive ground with stiffness={self.stiffness:g} keeps the hollows of all faces that do not look "
+                f"up, whatever repose={self.repose:g} is: leave repose=None."
+            )
         found = medium(self.medium)
         object.__setattr__(self, "medium", found)  # what a file held is part of its identity, not the path
         found.require(self.law)
@@ -74,6 +87,11 @@ class ResistiveGround(Named):
         """The medium itself."""
         assert isinstance(self.medium, Medium)
         return self.medium
+
+    @property
+    def remembers(self) -> bool:
+        """Whether corners of a surface remember where sand is."""
+        return self.repose is not None or self.stiffness is not None
 
     def numbers(self, real: Any) -> Any:
         """Its structure for kernels of a precision, see `shapes.resistive.kernels.stress`."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.resistive.among import require_no_give
 from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.resistive.kernels.pressing import press_kernel
 from annelid.shapes.values import as_vector
@@ -42,6 +43,7 @@ def resisted(
         velocity: Velocity of the origin of the mesh [m/s].
         spin: Angular velocity [rad/s].
     """
+    require_no_give(ground, "rigid bodies")
     turn, origin = Rotation.from_quat(np.asarray(rotation, float)), np.array(as_vector("position", position))
     corners = turn.apply(np.array(mesh.vertices))[mesh.triangles]  # a copy: SciPy wants to be able to write
     areas = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

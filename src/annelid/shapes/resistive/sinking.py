@@ -18,7 +18,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Color, Look, Mesh, Snapshot
 from annelid.core.state import copy_state, rows
 from annelid.core.summary import Summary
-from annelid.shapes.resistive.among import require_above
+from annelid.shapes.resistive.among import require_above, require_no_give
 from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.resistive.kernels.falling import fall_kernel
 from annelid.shapes.resistive.pictures import sand_parts
@@ -75,6 +75,7 @@ class Sinking:
     ) -> None:
         self.model = tuple(as_rigids(bodies, "bodies in sand"))
         _require_movable(self.model)
+        require_no_give(ground, "rigid bodies")
         self.ground, self.dt, self.device = ground, require_positive("dt", dt), choose_device(device)
         self.gravity = np.array(as_vector("gravity", gravity))
         pieces = [pieces_of(body) for body in self.model]

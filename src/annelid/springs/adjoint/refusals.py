@@ -23,7 +23,10 @@ def require_adjoint(model: Model, state: Any) -> None:
         "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
         "closed shapes other than spheres and boxes as obstacles": (
             GRID in features.touching, "use planes, spheres, boxes or a HeightField"),
-        "hollows in ground that resists (repose of the ResistiveGround)": (model.hollow_count > 0, "use repose=None"),
+        "hollows in ground that resists (repose or stiffness of the ResistiveGround)": (
+            model.hollow_count > 0,
+            "use repose=None and stiffness=None",
+        ),
         "ground that resists (ResistiveGround) beside other obstacles": (
             features.resisted and bool(world.contacts), "leave out the others"),
         "ground that resists (ResistiveGround) on CUDA": (

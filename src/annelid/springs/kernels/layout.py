@@ -138,7 +138,8 @@ def _sand(real: Any, vec3: Any, bits: int) -> Any:
         facets=wp.array[wp.int32],
         ends=wp.array[wp.bool],  # whether a triangle is the last of those of a mass that look the same way
         level=real,  # cosine of the angle of repose: faces that look down by more keep hollows; 2 where none do
-        hollows=wp.array[real],  # of a state: how far sand is below those [m]; none are kept if empty
+        stiffness=real,  # stress per way into sand before it yields [N/m³]; 0 where it does not give
+        hollows=wp.array[real],  # of a state: how far sand is below corners, or pressed if negative [m]; may be empty
         areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
         # Of motions that are run back; here by reference, since the parameters of a kernel on CUDA are limited:
         rates=wp.array2d[real],  # by each number of the ground, of each mass

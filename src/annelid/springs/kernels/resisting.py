@@ -2,7 +2,7 @@
 
 A triangle hands a third of its area to each of its corners, and a corner feels the stress at its own depth and velocity
 on its triangles, those that look the same way together: each mass sums for itself. Areas are computed before the pass
-that uses them.
+that uses them. Ground of a stiffness gives before it yields: that law is another room, `kernels.giving`.
 """
 
 import functools
@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
+from annelid.springs.kernels.giving import carried_of
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -27,12 +28,14 @@ def resist_of(types: Layout) -> wp.Function:
     the mean of that and of what came out. A corner that has left sand behind feels nothing until it is back.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    pushed, slowed = _push(types), slowed_of(real)
+    pushed, slowed, carried = _push(types), slowed_of(real), carried_of(types)
 
     @wp.func
     def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
         depth = sand[0].ground.height - x[2]
-        if i < sand[0].mass_count and depth > real(0.0):
+        if i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
+            a = carried(i, sand, depth, v_from, inverse_mass, horizon, a)
+        elif i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
             free = a
             push = pushed(i, sand, depth, next_v, v_from * horizon, True)

@@ -1,0 +1,76 @@
+"""Ground that gives before it yields: what it does to the masses of a surface that is pressed into it.
+
+A corner remembers how far it is pressed into sand, or how far it has left it. The stress across its face grows with the
+way into sand, up to what the law gives in the direction in which it moves; beyond, sand has yielded, and its surface
+goes along. Along the face there is friction. So a body whose weight is a small part of what sand could bear is carried
+by as much as it weighs, and slides where friction lets it, though the law alone would hold it.
+"""
+
+import functools
+
+import warp as wp
+
+from annelid.shapes.resistive.kernels.stress import resistance
+from annelid.springs.kernels.layout import Layout
+
+wp.set_module_options({"enable_backward": False})
+
+_LOOKS_UP = 0.1  # upward part of the normal of a face from which on sand falls after it
+
+
+@functools.cache
+def carried_of(types: Layout) -> wp.Function:
+    """Acceleration of mass i at a depth below the surface, with what the ground adds to it."""
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    pressed = _pressed(types)
+
+    @wp.func
+    def carried(
+        i: int, sand: wp.array[Sand], depth: real, v_from: vec3, inverse_mass: real, horizon: real, a: vec3
+    ) -> vec3:
+        found = vec3()
+        total = real(0.0)
+        area = vec3()
+        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
+            area += sand[0].areas[sand[0].facets[entry]]
+            if sand[0].ends[entry]:
+                size = wp.length(area)
+                if size > real(0.0):
+                    normal = area / size
+                    force = size * pressed(entry, sand, depth, normal, v_from, horizon)
+                    found -= force * normal
+                    total += force
+                area = vec3()
+        if total > real(0.0):
+            a += found * inverse_mass
+            v = v_from + a * horizon
+            normal = wp.normalize(found)
+            along = v - wp.dot(v, normal) * normal
+            speed = wp.length(along)
+            if speed > real(0.0):  # friction stops what slides, and does not turn it round
+                slower = sand[0].ground.friction * total * inverse_mass * horizon
+                a -= along * (wp.min(real(1.0), slower / speed) / horizon)
+        return a
+
+    return carried
+
+
+def _pressed(types: Layout) -> wp.Function:
+    """Stress across the face of a corner that has moved at v in the last step, whose length is the horizon [Pa]."""
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    functions = resistance(real)
+    stress, flow = functions.stress, functions.flow
+
+    @wp.func
+    def pressed(entry: int, sand: wp.array[Sand], depth: real, normal: vec3, v: vec3, horizon: real) -> real:
+        ahead = wp.dot(normal, v) * horizon
+        hollow = sand[0].hollows[entry] - ahead
+        if normal[2] > real(wp.static(_LOOKS_UP)):
+            hollow = wp.min(hollow, real(0.0))
+        if hollow < real(0.0) and ahead > real(0.0):
+            law = depth * stress(sand[0].ground, normal, v) + flow(sand[0].ground, normal, v)
+            hollow = wp.max(hollow, wp.dot(normal, law) / sand[0].stiffness)  # the law pushes against the normal
+        sand[0].hollows[entry] = hollow
+        return -sand[0].stiffness * wp.min(hollow, real(0.0))
+
+    return pressed
