@@ -17,7 +17,9 @@ from annelid.shapes import Capsule, ResistiveGround, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
 _SLENDER = 12.0  # its length in radii
-_STIFFNESS = 1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
+_STIFFNESS = (
+    1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
+)
 _SHARE_OF_STABLE = 0.95  # the step there, as a part of the stable one: worms come as far as in a quarter of it
 
 
