@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LEFT_OUT = re.compile(r"(mesh|bvh|hashgrid|volume|texture|noise|tile\w*)\.h")
+LEFT_OUT = re.compile(r"(mesh|bvh|volume|texture|noise|tile\w*)\.h")
 """Headers that only kernels need which name something of them."""
 
 _INCLUDE = re.compile(r'^[ \t]*#include "([^"]+)".*$', re.MULTILINE)
