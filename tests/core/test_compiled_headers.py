@@ -8,7 +8,7 @@ import pytest
 import warp as wp
 from warp._src import build
 
-from annelid.core import compiled_headers
+from annelid.core import compiled_functions, compiled_headers, lean_headers
 
 
 class _Compiler:
@@ -24,9 +24,11 @@ class _Compiler:
 
 
 def test_warp_builds_by_way_of_it() -> None:
-    assert isinstance(build.build_cpu, compiled_headers._Sharing)
-    compiled_headers.share_compiled_headers()  # a second time changes nothing
-    assert not isinstance(build.build_cpu._build, compiled_headers._Sharing)
+    layers, outer = [], build.build_cpu
+    while hasattr(outer, "_build"):
+        layers.append(type(outer))
+        outer = outer._build
+    assert layers == [lean_headers._Leaning, compiled_headers._Sharing, compiled_functions._Rewriting]
 
 
 def test_a_second_process_finds_what_the_first_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,9 +68,9 @@ FUZZED = {
 TRUSTED = {
     "commands/doctor.py", "commands/soak.py", "commands/soaking/visit.py", "commands/soaking/visitor.py",
     "commands/support/experiments.py", "evolve/problems/task_files.py",
-    "core/compiled_functions.py", "core/memory.py", "core/ownership.py", "core/recording/recorder.py",
-    "envs/training/scaling.py", "evolve/problems/walks.py", "gallery/making.py", "gallery/study_pages.py",
-    "view/files/html.py", "view/showing.py",
+    "core/compiled_functions.py", "core/lean_headers.py", "core/memory.py", "core/ownership.py",
+    "core/recording/recorder.py", "envs/training/scaling.py", "evolve/problems/walks.py", "gallery/making.py",
+    "gallery/study_pages.py", "view/files/html.py", "view/showing.py",
 }  # fmt: skip
 """Modules that read what they have just written or run, what is part of the package, or what the system says."""
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from annelid.core.compiled_structures import without_gradients
+
 LONG = 6000
 """Characters of C++ from which a kernel is not written twice: some 80 operations."""
 
@@ -70,7 +72,7 @@ class _Rewriting:
     def __call__(self, *arguments: Any, **options: Any) -> None:
         path = Path(arguments[1])  # after that of the object file
         given = path.read_text(encoding="utf-8")
-        text = with_references(given)
+        text = without_gradients(with_references(given))
         if text != given:
             path.write_text(text, encoding="utf-8")
             try:

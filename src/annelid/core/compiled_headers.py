@@ -42,7 +42,7 @@ class _Sharing:
         if not private or not options.get("use_precompiled_headers"):
             self._build(*arguments, **options)
             return
-        shared = _folder()
+        shared = _folder(str(options.get("extra_flags")))
         # Who comes first compiles headers; who comes at the same time waits for them, which takes no core.
         with nullcontext() if any(shared.glob("*.pch")) else turn(shared.parent, "headers"):
             _copy_new(shared, Path(private))
@@ -50,13 +50,13 @@ class _Sharing:
             _copy_new(Path(private), shared)
 
 
-def _folder() -> Path:
-    """The folder of headers that were compiled from these files for this processor."""
+def _folder(flags: str) -> Path:
+    """The folder of headers that were compiled from these files for this processor, with these flags."""
     import warp as wp  # here: `core.device`, which starts it quietly, comes first
 
     root = Path(wp.__file__).parent / "native"
     files = [(entry.name, entry.stat()) for entry in sorted(os.scandir(root), key=lambda entry: entry.name)]
-    content = repr([root, [(name, state.st_size, state.st_mtime_ns) for name, state in files]])
+    content = repr([root, flags, [(name, state.st_size, state.st_mtime_ns) for name, state in files]])
     key = wp.get_cpu_kernel_cache_key(cpu_compiler_flags="-march=native")
     digest = hashlib.sha256(f"{key}\n{content}".encode()).hexdigest()[:12]
     return Path(wp.config.kernel_cache_dir or tempfile.gettempdir()) / f"wp_annelid_headers_{digest}"

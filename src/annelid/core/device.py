@@ -16,6 +16,7 @@ from annelid.core.compiled_headers import share_compiled_headers
 from annelid.core.compiled_once import compile_once
 from annelid.core.compiled_structures import leave_out_uncalled
 from annelid.core.errors import DeviceUnavailable, InvalidValue
+from annelid.core.lean_headers import include_less
 
 
 def _start_warp() -> None:
@@ -55,6 +56,7 @@ def _init() -> None:
 _start_warp()
 call_by_reference()
 share_compiled_headers()
+include_less()
 compile_once()
 leave_out_uncalled()
 

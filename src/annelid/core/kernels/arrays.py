@@ -22,3 +22,8 @@ def pick_points(chosen: wp.array[wp.int32], points: wp.array[wp.vec3], points_ou
     """Points in another order."""
     i = wp.tid()
     points_out[i] = points[chosen[i]]
+
+
+# All overloads at once: one that is first needed later would compile this module again.
+for _real in (wp.float32, wp.float64):
+    wp.overload(repeat_row, {"row": wp.array[_real], "rows_out": wp.array2d[_real]})

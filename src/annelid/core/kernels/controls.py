@@ -157,3 +157,9 @@ def hold_values(
     """The values of all channels now."""
     row = wp.tid()
     values_out[row] = held(commands[row], wp.float64(clock[0]))
+
+
+# All overloads at once: one that is first needed later would compile this module again.
+for _real in (wp.float32, wp.float64):
+    wp.overload(inspect_values, {"values": wp.array2d[_real]})
+    wp.overload(take_commands, {"values": wp.array2d[_real]})

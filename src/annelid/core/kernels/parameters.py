@@ -157,3 +157,8 @@ def shape_ground(
         aside = wp.float32(parameters[at + 2])
     height = zero + wp.float32(parameters[at]) * (x[2] - zero)
     vertices_out[world * vertices.shape[0] + k] = wp.vec3(x[0] + ahead, x[1] + aside, height)
+
+
+# All overloads at once: one that is first needed later would compile this module again.
+for _row in (wp.vec4f, wp.vec4d):
+    wp.overload(scale_rows, {"rows": wp.array[_row]})

@@ -1,7 +1,5 @@
 """What sensors read of bodies and of the grains of a world: sums in a fixed order, and heights."""
 
-from typing import Any
-
 import warp as wp
 
 wp.set_module_options({"enable_backward": False})
@@ -18,7 +16,7 @@ TOUCH = 1.0e-20
 
 @wp.kernel(enable_backward=False)
 def read_bodies(
-    numbers: wp.array[wp.int32], rows: wp.array[Any], count: int, first: int, readings_out: wp.array2d[wp.float32]
+    numbers: wp.array[wp.int32], rows: wp.array[wp.vec3], count: int, first: int, readings_out: wp.array2d[wp.float32]
 ):
     """Write the first `count` numbers of a row of a body of each world."""
     world = wp.tid()
