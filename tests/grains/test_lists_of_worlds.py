@@ -104,3 +104,17 @@ def test_lists_of_a_device_that_wants_shorter_ones_are_made_anew(
 
 def _skins(simulation: Any) -> np.ndarray:
     return np.asarray(simulation.state.reach.numpy()[REACHES + SKIN :: WORLD_REACHES])
+
+
+def test_lists_of_a_cpu_reach_further_in_worlds_where_something_is_fast(moving: Any) -> None:
+    let_grow_stale(moving, list(range(WORLDS)))
+    moving.step(1)
+    parameters = moving.solver.model.parameters
+    assert (_skins(moving) >= parameters.skin).all()
+    assert (_skins(moving) <= parameters.widest_skin).all()
+    assert moving.solver.device.is_cuda or _skins(moving)[WORLDS - 1] > 1.5 * parameters.skin
+
+
+def test_lists_reach_as_far_as_one_says() -> None:
+    parameters = simulated("cpu", skin=0.3).solver.model.parameters
+    assert parameters.skin == parameters.widest_skin

@@ -81,7 +81,7 @@ class Team:
             kernel.module.load("cpu", block_dim=1)
             self._prepared = dict(list(self._prepared.items())[-1:])  # older arguments need not be kept alive
             prepared = self._prepared[kernel] = _Prepared(kernel, self.size, self._counter, arguments)
-        first, *rest = prepared.launches()
+        first, *rest = prepared.launches
         others = [self._pool.submit(launch.launch) for launch in rest] if self._pool else []
         first.launch()
         for other in others:
@@ -96,12 +96,15 @@ class _Prepared:
         size: Number of members.
         counter: What they count their arrivals with.
         arguments: The other arguments.
+
+    Attributes:
+        launches: The launch of each member.
     """
 
     def __init__(self, kernel: wp.Kernel, size: int, counter: wp.array[wp.int32], arguments: Sequence[Any]) -> None:
         self._arguments = list(arguments)
-        self._structures = [i for i, each in enumerate(arguments) if not isinstance(each, int | float | wp.array)]
-        self._launches = [
+        # Each launch reads structures where they lie, with what they hold by then.
+        self.launches = [
             wp.launch(kernel, 1, [rank, size, counter, *arguments], device="cpu", record_cmd=True)
             for rank in range(size)
         ]
@@ -109,13 +112,6 @@ class _Prepared:
     def suits(self, arguments: Sequence[Any]) -> bool:
         """Whether these are the arguments that the launches were prepared for."""
         return all(map(operator.is_, self._arguments, arguments))
-
-    def launches(self) -> Sequence[Any]:
-        """The launch of each member, with what structures hold by now."""
-        for place in self._structures:
-            for launch in self._launches:
-                launch.set_param_at_index(3 + place, self._arguments[place])
-        return self._launches
 
 
 @functools.cache

@@ -19,6 +19,8 @@ from annelid.core.solver import Eventful, Solver, conditional
 from annelid.core.state import clone_state, copy_state
 
 SECONDS_BETWEEN_CHECKS = 0.05
+_MOST_SECONDS = 0.2  # between checks that take long
+_SHARE = 0.02  # of the time, that checks take at most if they need not be further apart than that
 
 S = TypeVar("S", bound=Solver)
 
@@ -57,7 +59,7 @@ class March(Generic[S]):
         self.breakpoints: list[Breakpoint] = []
         self.pacers: list[Pacer] = []
         self._good_steps = 0
-        self._check_every = 1
+        self._check_every, self._between = 1, SECONDS_BETWEEN_CHECKS
         self._began_at = wall.perf_counter()  # when the first step after the last check began
 
     @property
@@ -73,7 +75,7 @@ class March(Generic[S]):
 
     def steps_within(self, seconds: float) -> int:
         """How many steps last some wall time [s] by the speed so far; 1 or more."""
-        return max(1, int(self._check_every * seconds / SECONDS_BETWEEN_CHECKS))
+        return max(1, int(self._check_every * seconds / self._between))
 
     def chunk(self, limit: int, simulation: Any) -> Breakpoint | None:
         """Advance to a step, or until something is due before it; returns the breakpoint that was reached, if any."""
@@ -178,7 +180,7 @@ class March(Generic[S]):
     def _choose_interval(self) -> None:
         """Take as many steps from check to check as last the wanted time, by the speed of the last ones."""
         elapsed = max(wall.perf_counter() - self._began_at, 1e-6)
-        wanted = int(min(4.0 * self._check_every, self._unchecked * SECONDS_BETWEEN_CHECKS / elapsed))
+        wanted = int(min(4.0 * self._check_every, self._unchecked * self._between / elapsed))
         if wanted < self._check_every > self._unchecked and elapsed < 0.1 * SECONDS_BETWEEN_CHECKS:
             return  # a few steps seem slow because they cost a check, too
         batch = self.solver.batch
@@ -204,7 +206,10 @@ class March(Generic[S]):
         self._remember()
 
     def _remember(self) -> None:
+        begin = wall.perf_counter()
         copy_state(self.state, self.good)
+        spent = wall.perf_counter() - begin
+        self._between = min(max(spent / _SHARE, SECONDS_BETWEEN_CHECKS), _MOST_SECONDS)
         self._good_steps = self.steps
 
     def _fail(self, step: int) -> None:

@@ -50,6 +50,7 @@ class Exchange:
             self._surface * lanes[0],
             64 * -(-len(guests) * lanes[1] // 32) if self.device.is_cuda else len(guests),
         )
+        self._past: Any = Past()
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
 
     def press(
@@ -63,7 +64,7 @@ class Exchange:
             felt: Where forces go: on what guests hang on, and on members of the surface [N].
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
-        arguments = [self._model.dt, drift, self.guests, _past(state), x, *felt]
+        arguments = [self._model.dt, drift, self.guests, self._past_of(state), x, *felt]
         self.launch(self._kernels[0], self._sizes[0], arguments, [x, state.last, *felt])
 
     def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
@@ -77,7 +78,7 @@ class Exchange:
         """
         lists = self._solver.lists
         places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
-        arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
+        arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
         self.launch(self._kernels[1], self._sizes[1], arguments, places)
 
     def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
@@ -88,7 +89,7 @@ class Exchange:
         lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
         lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
         wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
-        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, _past(state), rows]
+        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
         wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
 
     def load(self) -> None:
@@ -100,8 +101,10 @@ class Exchange:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
 
-
-def _past(state: Remembering) -> Any:
-    past: Any = Past()
-    past.last, past.centers, past.turns = state.last, state.centers, state.turns
-    return past
+    def _past_of(self, state: Remembering) -> Any:
+        """The structure of what guests remember; it is made anew for other arrays, since launches are kept with it."""
+        past = self._past
+        if not (past.last is state.last and past.centers is state.centers and past.turns is state.turns):
+            past = self._past = Past()
+            past.last, past.centers, past.turns = state.last, state.centers, state.turns
+        return past

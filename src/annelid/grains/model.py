@@ -37,6 +37,7 @@ _ROWS_A_CHUNK, _CHUNKS = 128, 1024  # that a warp looks through, and at most so 
 _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, and at most so many a body
 _BOUNCING_SWEEPS = 8
 _SKIN, _CUDA_SKIN = 0.25, 0.4  # of lists, in radii: CUDA takes neighbours that are not close along at little cost
+_WIDEST_SKIN = 0.5  # on a CPU, where grains are fast; see `kernels.cells.skin_for`
 _MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
 _SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
 _SOLVED_AT_BODIES = 0.2  # the same where only contacts with bodies count
@@ -232,6 +233,8 @@ class Model:
         p.damping = world.paper_gamma
         skin = world.skin or (_CUDA_SKIN if self.device.is_cuda else _SKIN)
         p.near, p.skin, p.body_skin = _NEAR, skin * smallest, max(skin, 0.5) * smallest
+        fixed = world.skin is not None or self.device.is_cuda or self.guests > 0
+        p.widest_skin = p.skin if fixed else _WIDEST_SKIN * smallest
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
         p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())

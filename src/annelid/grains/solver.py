@@ -289,12 +289,22 @@ class Solver:
 
     def _run(self, steps: int, clock: int) -> None:
         """Take up to so many steps; fewer where lists do not fit."""
-        if self._launches is None:
-            self._team_steps(1 if self._companion else min(steps, self.batch))
-            if self._companion and not self._work.lists.flags.numpy()[HALTED]:
-                self._companion(self._work.here)
+        steps = min(steps, self.batch if self._launches is None else _QUEUE * self.batch)
+        if self._launches is not None:
+            self._launches.run(steps, self.batch, clock)
+        elif self._companion is None:
+            self._team_steps(steps)
         else:
-            self._launches.run(min(steps, _QUEUE * self.batch), self.batch, clock)
+            self._accompanied_steps(steps, self._companion)
+
+    def _accompanied_steps(self, steps: int, companion: Callable[[Any], None]) -> None:
+        """Take steps one by one on the CPU, each followed by the companion; none after one that did not fit."""
+        flags = self._work.lists.flags.numpy()
+        for _ in range(steps):
+            self._team_steps(1)
+            if flags[HALTED]:
+                return
+            companion(self._work.here)
 
     def _substep(self, state: State) -> None:
         """Take one step, as several shorter ones while grains are fast."""

@@ -20,7 +20,16 @@ from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import clone_state, copy_state, nested, restore_worlds, rows, state_arrays, take_world
+from annelid.core.state import (
+    clone_state,
+    copy_array,
+    copy_state,
+    nested,
+    restore_worlds,
+    rows,
+    state_arrays,
+    take_world,
+)
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
@@ -565,7 +574,7 @@ class Solver:
         self._team.run(kernel, [steps, self.model.arrays, self._work, *here, *after])
         if steps % 2:
             for target, source in zip(here, after, strict=True):
-                wp.copy(target, source)
+                copy_array(source, target)
         state.clock.numpy()[0] += steps
         self._interactions.settle()
 

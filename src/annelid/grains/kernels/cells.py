@@ -25,6 +25,8 @@ from annelid.grains.kernels.layout import (
 
 wp.set_module_options({"enable_backward": False})
 
+_LASTING = 80.0  # lists that would last fewer than a half of this in steps reach further
+
 SCAN_BLOCK = 256
 SCAN_EACH = 8
 SCAN_SPAN = SCAN_BLOCK * SCAN_EACH
@@ -35,6 +37,20 @@ SCAN_SPAN = SCAN_BLOCK * SCAN_EACH
 def margin_for(fastest: float, parameters: Parameters) -> float:
     """How far apart two grains may be that touch within the next step [m]."""
     return wp.max(2.0 * parameters.near * parameters.radius, wp.static(APPROACH) * fastest * parameters.dt)
+
+
+@wp.func
+def skin_for(fastest: float, parameters: Parameters) -> float:
+    """How much further than needed lists are to reach [m]: so far that they last, where grains are fast."""
+    wanted = wp.sqrt(wp.static(_LASTING) * fastest * parameters.dt * parameters.skin)
+    return wp.clamp(wanted, parameters.skin, parameters.widest_skin)
+
+
+@wp.func
+def cell_margin(world: int, parameters: Parameters, lists: Lists) -> float:
+    """The margin of a world, with what its lists reach further than usual: what the width of cells follows [m]."""
+    more = lists.reach[reach_place(wp.static(SKIN), world)] - parameters.skin
+    return lists.reach[reach_place(wp.static(MARGIN), world)] + more
 
 
 @wp.func
@@ -73,7 +89,7 @@ def key_of(x: wp.vec4, world: int, margin: float, parameters: Parameters) -> int
 @wp.func
 def cell_now(i: int, world: int, parameters: Parameters, grains: Grains, lists: Lists) -> int:
     """Cell of grain i, which is in a world whose lists are being made."""
-    return key_of(grains.positions[i], world, lists.reach[reach_place(wp.static(MARGIN), world)], parameters)
+    return key_of(grains.positions[i], world, cell_margin(world, parameters, lists), parameters)
 
 
 @wp.func
@@ -87,7 +103,7 @@ def set_margin(world: int, fastest: float, parameters: Parameters, lists: Lists)
     """Tell how far the lists of a world reach, which are to be made, and when they will be stale."""
     if lists.flags[wp.static(FLAGS) + world] == 1:
         lists.reach[reach_place(wp.static(MARGIN), world)] = margin_for(fastest, parameters)
-        lists.reach[reach_place(wp.static(SKIN), world)] = parameters.skin
+        lists.reach[reach_place(wp.static(SKIN), world)] = skin_for(fastest, parameters)
     lists.reach[reach_place(wp.static(FASTEST), world)] = 0.0
 
 

@@ -4,13 +4,14 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.cells import cell_edge, tile, tile_index
+from annelid.grains.kernels.cells import cell_edge, cell_margin, tile, tile_index
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
     GROUP,
     HALTED,
     MARGIN,
     OVERFLOW,
+    SKIN,
     Bodies,
     Features,
     Grains,
@@ -114,7 +115,11 @@ def put_first(features: Features) -> wp.Function:
     for (int k = 0; k < length; ++k) {{
         const int j = row[k];
         {_look_at(features)}
-        if (dx * dx + dy * dy + dz * dz < far * far) {{ row[k] = row[front]; row[front++] = j; }}
+        // No branch: which of them are close cannot be guessed.
+        const bool close = dx * dx + dy * dy + dz * dz < far * far;
+        const int other = row[front];
+        row[k] = close ? other : j; row[front] = close ? j : other;
+        front += close;
     }}
 #endif
 """
@@ -158,7 +163,12 @@ def gather_row(features: Features) -> wp.Function:
         const int place = count;
         count += near_by;
 #endif
+#if defined(__CUDA_ARCH__)
         if (near_by && place < lists.places) lists.neighbours.data[AT(lists, i, place)] = j;
+#else
+        // What is not near is overwritten by the next: to guess which are costs more than to write all.
+        if (place < lists.places) lists.neighbours.data[AT(lists, i, place)] = j;
+#endif
     }}
     {FORGET}
     return count;
@@ -183,8 +193,10 @@ def inherit(rolling: bool) -> wp.Function:
 
     text = f"""
     {PLACES}
+#if !defined(__CUDA_ARCH__)
+    typedef int Numbers __attribute__((ext_vector_type({GROUP})));
+#else
     struct alignas(16) Four {{ int numbers[{GROUP}]; }};
-#if defined(__CUDA_ARCH__)
     __syncwarp({GROUP_OF_LANES});
 #endif
     const int o = order.data[i], before = ((const int*)old.counts.data)[2 * o], ghost = (int)lists.counts.shape[0];
@@ -193,11 +205,19 @@ def inherit(rolling: bool) -> wp.Function:
         int same = -1;
         if (k < length) {{
             const int was = order.data[lists.neighbours.data[AT(lists, i, k)]];
+#if defined(__CUDA_ARCH__)
             for (int q = 0; q < before; q += {GROUP}) {{
                 const Four four = *(const Four*)(old.neighbours.data + AT(old, o, q));
                 for (int c = 0; c < {GROUP}; ++c) same = four.numbers[c] == was ? q + c : same;
                 if (same >= 0) break;
             }}
+#else
+            // It is there once or not at all, and where cannot be guessed: all are looked at.
+            Numbers found = 0, number = {{1, 2, 3, 4}};
+            for (int q = 0; q < before; q += {GROUP}, number += {GROUP})
+                found |= (*(const Numbers*)(old.neighbours.data + AT(old, o, q)) == was) & number;
+            same = __builtin_reduce_or(found) - 1;
+#endif
         }} else lists.neighbours.data[AT(lists, i, k)] = ghost;
         for (int c = 0; c < 3; ++c) {{
             const size_t to = WIDE_AT(lists, i, k, c), from = WIDE_AT(old, o, wp::max(same, 0), c);
@@ -270,13 +290,14 @@ def collect(features: Features) -> wp.Function:
         if not stale(world, lists):
             return
         margin = lists.reach[reach_place(wp.static(MARGIN), world)]
-        reach = margin + parameters.skin
+        reach = margin + lists.reach[reach_place(wp.static(SKIN), world)]
+        wide = cell_margin(world, parameters, lists)
         width = parameters.radius
         if wp.static(sizes):
             width = grains.forecast[i][3]
-        ex = cell_edge(0, margin, parameters)
-        ey = cell_edge(1, margin, parameters)
-        ez = cell_edge(2, margin, parameters)
+        ex = cell_edge(0, wide, parameters)
+        ey = cell_edge(1, wide, parameters)
+        ez = cell_edge(2, wide, parameters)
         nx = int(ex[1])
         ny = int(ey[1])
         nz = int(ez[1])

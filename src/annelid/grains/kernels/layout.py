@@ -165,6 +165,7 @@ class Parameters:
     damping: wp.float32  # of the paper's method: what it calls gamma
     near: wp.float32  # gap, in radii, below which a contact counts
     skin: wp.float32  # how much further than needed lists reach [m]
+    widest_skin: wp.float32  # the same where grains are fast: lists that are made often cost more than long ones [m]
     body_skin: wp.float32  # the same for bodies [m]
     patience: wp.float32  # steps that may pass before stale lists are made anew, less one
     radius: wp.float32  # of equal grains, or the largest [m]

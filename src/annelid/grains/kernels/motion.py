@@ -8,6 +8,7 @@ from annelid.grains.kernels.layout import (
     APPROACH,
     FLAGS,
     MARGIN,
+    SKIN,
     STALE,
     TOO_FAST,
     Features,
@@ -78,7 +79,9 @@ def watch_lists(features: Features) -> wp.Function:
                 away[axis] = away[axis] - parameters.period[axis] * wp.round(away[axis] / parameters.period[axis])
         number = world(i, grains)
         margin = lists.reach[reach_place(wp.static(MARGIN), number)]
-        moved = wp.length(away) + parameters.patience * dt * speed > 0.5 * parameters.skin
+        moved = (
+            wp.length(away) + parameters.patience * dt * speed > 0.5 * lists.reach[reach_place(wp.static(SKIN), number)]
+        )
         if moved or wp.static(APPROACH) * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + number] = 1

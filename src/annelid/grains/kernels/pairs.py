@@ -1,9 +1,10 @@
 """Contacts of one grain with its neighbours: impulses are improved once, and summed.
 
-The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is four numbers, and a
-core takes a group at a time. On CUDA it is one, and a thread asks for a group at a time, which lies beside that of the
-next grain (`rows`): a sweep waits for memory. Either way, both sides of a contact do the same arithmetic with opposite
-signs, so that what one grain gains another loses to the last bit.
+The text below is compiled for both devices. Neighbours come in groups of four. On the CPU `F` is eight numbers where
+registers are that wide, and a core takes two groups at a time, else four and one. On CUDA it is one, and a thread asks
+for a group at a time, which lies beside that of the next grain (`rows`): a sweep waits for memory. Either way, both
+sides of a contact do the same arithmetic with opposite signs, so that what one grain gains another loses to the last
+bit.
 """
 
 import functools
@@ -50,23 +51,65 @@ _TYPES = """
             *(float4*)(lists.name.data + WIDE_AT(lists, i, k, c)) = make_float4( \\
                 name##_of[4 * c], name##_of[4 * c + 1], name##_of[4 * c + 2], name##_of[4 * c + 3]);
     #define KEPT(name, c) name##_of[4 * c + q]
+    #define KEEP(name, c, value) KEPT(name, c) = value;
 #else
-    typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
+    typedef float Four __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
     #define ANY(a) __builtin_reduce_or((I)(a))
     #define FLOOR(a) __builtin_elementwise_floor(a)
     #define MAX(a, b) __builtin_elementwise_max((F)(a), (F)(b))
     #define MIN(a, b) __builtin_elementwise_min((F)(a), (F)(b))
     #define MIX __builtin_shufflevector
+    #define ROW(array, j) ((const Four*)array.data)[j]
+    #define FETCH(name) \\
+        __builtin_prefetch(lists.name.data + 3 * later); __builtin_prefetch(lists.name.data + 3 * later + 16);
+    #define KEPT_AT(name, place) (*(Four*)(lists.name.data + (place)))
+#if defined(__AVX2__)
+    // Where a list ends with one group, ghosts stand for the second one. They have kept nothing, and what they keep
+    // goes to where the first group's is written after it.
+    typedef float F __attribute__((ext_vector_type(8))); typedef int I __attribute__((ext_vector_type(8)));
+    typedef int Bits __attribute__((ext_vector_type(4)));
+    #define WIDTH 8
+    #define JOIN(a, b) MIX(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+    #define TURN(a, b, c, d, x, y, z, w) { \\
+        const F p = MIX(a, b, 0, 8, 2, 10, 4, 12, 6, 14), q = MIX(a, b, 1, 9, 3, 11, 5, 13, 7, 15), \\
+                r = MIX(c, d, 0, 8, 2, 10, 4, 12, 6, 14), s = MIX(c, d, 1, 9, 3, 11, 5, 13, 7, 15); \\
+        x = MIX(p, r, 0, 1, 8, 9, 4, 5, 12, 13); y = MIX(q, s, 0, 1, 8, 9, 4, 5, 12, 13); \\
+        z = MIX(p, r, 2, 3, 10, 11, 6, 7, 14, 15); w = MIX(q, s, 2, 3, 10, 11, 6, 7, 14, 15); }
+    #define LOAD(array, x, y, z, w) { \\
+        const F a = JOIN(ROW(array, j0), ROW(array, j4)), b = JOIN(ROW(array, j1), ROW(array, j5)), \\
+                c = JOIN(ROW(array, j2), ROW(array, j6)), d = JOIN(ROW(array, j3), ROW(array, j7)); \\
+        TURN(a, b, c, d, x, y, z, w) }
+    #define NEIGHBOURS \\
+        const int second = k + 4 < length ? 4 : 0, ghost = parameters.count; \\
+        const size_t after = at + 3 * second; \\
+        const Bits listed = second ? -1 : 0; \\
+        const int j4 = second ? js[4] : ghost, j5 = second ? js[5] : ghost, j6 = second ? js[6] : ghost, \\
+                  j7 = second ? js[7] : ghost;
+    #define KEPT(name, c) \\
+        JOIN(KEPT_AT(name, at + 4 * (c)), (Four)((*(const Bits*)&KEPT_AT(name, after + 4 * (c))) & listed))
+    #define KEEP(name, c, value) { \\
+        const F both = value; \\
+        KEPT_AT(name, after + 4 * (c)) = both.hi; KEPT_AT(name, at + 4 * (c)) = both.lo; }
+    #define FOLD(a) ((a).lo + (a).hi)
+    #define HIGHEST(a) __builtin_elementwise_max((a).lo, (a).hi)
+#else
+    typedef Four F; typedef int I __attribute__((ext_vector_type(4)));
+    #define WIDTH 4
     #define TURN(a, b, c, d, x, y, z, w) { \\
         const F p = MIX(a, b, 0, 4, 2, 6), q = MIX(a, b, 1, 5, 3, 7), r = MIX(c, d, 0, 4, 2, 6), \\
                 s = MIX(c, d, 1, 5, 3, 7); \\
         x = MIX(p, r, 0, 1, 4, 5); y = MIX(q, s, 0, 1, 4, 5); z = MIX(p, r, 2, 3, 6, 7); w = MIX(q, s, 2, 3, 6, 7); }
     #define LOAD(array, x, y, z, w) { \\
-        const F* rows = (const F*)array.data; const F a = rows[j0], b = rows[j1], c = rows[j2], d = rows[j3]; \\
+        const F a = ROW(array, j0), b = ROW(array, j1), c = ROW(array, j2), d = ROW(array, j3); \\
         TURN(a, b, c, d, x, y, z, w) }
-    #define KEPT(name, c) ((F*)(lists.name.data + at))[c]
-    #define NOTHING(name) { KEPT(name, 0) = zero; KEPT(name, 1) = zero; KEPT(name, 2) = zero; }
+    #define NEIGHBOURS
+    #define KEPT(name, c) KEPT_AT(name, at + 4 * (c))
+    #define KEEP(name, c, value) KEPT_AT(name, at + 4 * (c)) = value;
+    #define FOLD(a) (a)
+    #define HIGHEST(a) (a)
+#endif
+    #define NOTHING(name) { KEEP(name, 0, zero) KEEP(name, 1, zero) KEEP(name, 2, zero) }
 #endif
 """
 
@@ -93,6 +136,7 @@ _BEGIN = """
         const size_t at = 3 * (row + k);
         const int* js = lists.neighbours.data + row + k;
         const int j0 = js[0], j1 = js[1], j2 = js[2], j3 = js[3];
+        NEIGHBOURS
 #endif
         F nx, ny, nz, nj, ux, uy, uz, rj, wx, wy, wz, mj;
         LOAD(grains.positions, nx, ny, nz, nj)
@@ -134,8 +178,14 @@ _ROW = """
 _OWN_GROUPS = (
     _ROW
     + """
+#if !defined(__CUDA_ARCH__)
+    // Rows have more room than most need, so that no core guesses where the next begins: it waits for memory else.
+    const size_t later = row + 2 * lists.places;
+    __builtin_prefetch(lists.neighbours.data + later);
+    @AHEAD_OF_TIME@
+#endif
     const int length = ((const int*)lists.counts.data)[2 * i];
-    for (int k = 0; k < length; k += 4) {
+    for (int k = 0; k < length; k += WIDTH) {
 """
 )
 _NOT_SHARED = {
@@ -194,7 +244,7 @@ _NONSMOOTH = """
         F kept_share = one;
         if (@FINAL@ && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
         const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
-        KEPT(impulses, 0) = qx; KEPT(impulses, 1) = qy; KEPT(impulses, 2) = qz;
+        KEEP(impulses, 0, qx) KEEP(impulses, 1, qy) KEEP(impulses, 2, qz)
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
@@ -216,16 +266,25 @@ _END = """
     @OUT@
 #else
     float out[14];
-    #define SUM(a) ((a.x + a.y) + (a.z + a.w))
+    #define SUM(a) sum_of(FOLD(a))
+    const auto sum_of = [](const Four a) { return (a.x + a.y) + (a.z + a.w); };
     out[0] = SUM(sx); out[1] = SUM(sy); out[2] = SUM(sz); out[3] = SUM(tx); out[4] = SUM(ty); out[5] = SUM(tz);
     out[6] = SUM(hx); out[7] = SUM(hy); out[8] = SUM(hz); out[9] = SUM(kx); out[10] = SUM(ky); out[11] = SUM(kz);
     out[12] = SUM(touching);
-    const F high = worst;
+    const Four high = HIGHEST(worst);
     out[13] = high.x; if (high.y > out[13]) out[13] = high.y; if (high.z > out[13]) out[13] = high.z;
     if (high.w > out[13]) out[13] = high.w;
     #undef SUM
     #undef MIX
     #undef TURN
+    #undef ROW
+    #undef FETCH
+    #undef KEPT_AT
+    #undef WIDTH
+    #undef JOIN
+    #undef NEIGHBOURS
+    #undef FOLD
+    #undef HIGHEST
 #endif
     #undef SQRT
     #undef ANY
@@ -234,6 +293,7 @@ _END = """
     #undef MIN
     #undef LOAD
     #undef KEPT
+    #undef KEEP
     #undef NOTHING
     #undef TAKE
     #undef GIVE
@@ -320,7 +380,7 @@ _BLEND = """
             if (!fresh) {
                 rx = KEPT(earlier, 0); ry = KEPT(earlier, 1); rz = KEPT(earlier, 2);
             }
-            KEPT(earlier, 0) = lx; KEPT(earlier, 1) = ly; KEPT(earlier, 2) = lz;
+            KEEP(earlier, 0, lx) KEEP(earlier, 1, ly) KEEP(earlier, 2, lz)
             px = rx + blend * (lx + parameters.over * (px - lx) - rx);
             py = ry + blend * (ly + parameters.over * (py - ly) - ry);
             pz = rz + blend * (lz + parameters.over * (pz - lz) - rz);
@@ -396,7 +456,7 @@ _ROLLING = """
         const F most = rolling * (@REDUCED@) * MAX(push, 0.0f), turn = ax * ax + ay * ay + az * az;
         const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
         ax *= share; ay *= share; az *= share;
-        KEPT(rollings, 0) = ax; KEPT(rollings, 1) = ay; KEPT(rollings, 2) = az;
+        KEEP(rollings, 0, ax) KEEP(rollings, 1, ay) KEEP(rollings, 2, az)
         tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
 """
 
@@ -457,7 +517,7 @@ _SKIPPED = """
 """
 
 
-_EARLIER = "for (int c = 0; c < 3; ++c) KEPT(earlier, c) = KEPT(impulses, c);"
+_EARLIER = "for (int c = 0; c < 3; ++c) KEEP(earlier, c, KEPT(impulses, c))"
 
 _HELD = (("TAKEN", "TAKE"), ("GIVEN", "GIVE"))  # what a group keeps is in registers meanwhile (CUDA)
 
@@ -547,6 +607,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     parts["SKIPPED"] = _SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
     parts["EARLIER"] = _EARLIER if blended else ""
     kept += ["earlier"] if blended else []
+    parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept)
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + _END
     for name, part in parts.items():

@@ -12,6 +12,7 @@ from annelid.grains.kernels.layout import (
     FLAGS,
     FREE,
     MARGIN,
+    SKIN,
     STALE,
     Bodies,
     Features,
@@ -131,7 +132,8 @@ def move_told_body(features: Features) -> wp.Function:
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed
         margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
-        if furthest > parameters.body_skin - 0.5 * parameters.skin or wp.static(APPROACH) * dt * speed > margin:
+        skin = lists.reach[reach_place(wp.static(SKIN), form.world)]
+        if furthest > parameters.body_skin - 0.5 * skin or wp.static(APPROACH) * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + form.world] = 1
 

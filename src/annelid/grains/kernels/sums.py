@@ -10,12 +10,16 @@ vec14 = wp.types.vector(length=14, dtype=wp.float32)
 
 @wp.struct
 class ContactSum:
+    """Each vector lies within 16 bytes: a CPU copies so many at a time, and waits where one lies across two of them."""
+
     impulse: wp.vec3  # [N s]
-    angular: wp.vec3  # angular impulse [N m s]
-    predicted: wp.vec3  # impulse that the next step is expected to bring [N s]
-    predicted_angular: wp.vec3  # [N m s]
     contacts: wp.float32
+    angular: wp.vec3  # angular impulse [N m s]
     change: wp.float32  # largest change of a relative velocity by a sweep [m/s]
+    predicted: wp.vec3  # impulse that the next step is expected to bring [N s]
+    spare: wp.float32
+    predicted_angular: wp.vec3  # [N m s]
+    also_spare: wp.float32
 
 
 @wp.func
