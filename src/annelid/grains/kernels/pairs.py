@@ -33,6 +33,7 @@ _TYPES = """
 #if defined(__CUDA_ARCH__)
     typedef float F; typedef int I;
     #define SQRT(a) sqrtf(a)
+    #define PRODUCT(a, b) __fmul_rn(a, b)
     #define ANY(a) (a)
     #define FLOOR(a) floorf(a)
     #define MAX(a, b) fmaxf(a, b)
@@ -53,6 +54,7 @@ _TYPES = """
 #else
     typedef float F __attribute__((ext_vector_type(4))); typedef int I __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
+    #define PRODUCT(a, b) ((a) * (b))
     #define ANY(a) __builtin_reduce_or((I)(a))
     #define FLOOR(a) __builtin_elementwise_floor(a)
     #define MAX(a, b) __builtin_elementwise_max((F)(a), (F)(b))
@@ -77,8 +79,8 @@ _BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
     @LOOP@
-        // Products that are added within one expression may be fused, as CUDA does. Where both sides of a contact add
-        // the same two products in another order, these stand in expressions of their own.
+        // Products that are added within one expression may be fused; CUDA fuses them anywhere. Where both sides of a
+        // contact add the same two products in another order, each is a PRODUCT in an expression of its own.
 #if !defined(__CUDA_ARCH__)
         #pragma clang fp contract(on)
 #endif
@@ -164,7 +166,7 @@ _SHARED = {
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
-        const F my_share = MAX(own_contacts, 1.0f) * mi, their_share = MAX(nj, 1.0f) * mj;
+        const F my_share = PRODUCT(MAX(own_contacts, 1.0f), mi), their_share = PRODUCT(MAX(nj, 1.0f), mj);
         const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
@@ -228,6 +230,7 @@ _END = """
     #undef TURN
 #endif
     #undef SQRT
+    #undef PRODUCT
     #undef ANY
     #undef MAX
     #undef FLOOR
@@ -250,8 +253,10 @@ _SAME_SIZE = {
 }
 _OWN_SIZE = {
     "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
-    "ARMS": """const F mx = ai * my_turning[0], my = ai * my_turning[1], mz = ai * my_turning[2];
-        const F yx = aj * wx, yy = aj * wy, yz = aj * wz, ox = mx + yx, oy = my + yy, oz = mz + yz;""",
+    "ARMS": """
+        const F mx = PRODUCT(ai, my_turning[0]), my = PRODUCT(ai, my_turning[1]), mz = PRODUCT(ai, my_turning[2]);
+        const F yx = PRODUCT(aj, wx), yy = PRODUCT(aj, wy), yz = PRODUCT(aj, wz);
+        const F ox = mx + yx, oy = my + yy, oz = mz + yz;""",
     "SHARED": "my_share + their_share",
 }
 
@@ -296,7 +301,7 @@ _BOUNCE = """
         LOAD(grains.starts, vx, vy, vz, vr)
         const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
         const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
-        const F my_crowd = MAX(own_impacts, 1.0f) * mi, their_crowd = MAX(their_impacts, 1.0f) * mj;
+        const F my_crowd = PRODUCT(MAX(own_impacts, 1.0f), mi), their_crowd = PRODUCT(MAX(their_impacts, 1.0f), mj);
         const F crowd = (my_crowd + their_crowd)@LIGHTER@;
         bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
 """
