@@ -7,11 +7,14 @@ signs, so that what one grain gains another loses to the last bit.
 """
 
 import functools
+from dataclasses import replace
 
 import warp as wp
 
-from annelid.grains.kernels.balance import BOOK, SHARE
 from annelid.grains.kernels.layout import (
+    ALL,
+    APART,
+    BESIDE,
     FINEST_IMPACT,
     IMPACT,
     MARGIN,
@@ -24,7 +27,7 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
-from annelid.grains.kernels.rows import FORGET, PLACES
+from annelid.grains.kernels.rows import FORGET, GROUP_OF_LANES, PLACES
 from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
 wp.set_module_options({"enable_backward": False})
@@ -142,26 +145,19 @@ _OWN_GROUPS = (
 )
 _NOT_SHARED = {
     "LOOP": _OWN_GROUPS,
-    "BOOKED": "",
     "OUT": "float out[14] = {sx, sy, sz, tx, ty, tz, hx, hy, hz, kx, ky, kz, touching, worst};",
 }
-# Beside guests some lists are long: lanes of a warp share them on CUDA.
-_SHARED = {
-    "LOOP": f"""
-#if defined(__CUDA_ARCH__)
-    {SHARE}
-    {_ROW}
-#else
-    {_OWN_GROUPS}
-#endif
+# Rows beside guests are few and their lists long: several threads share one on CUDA.
+_BY_LANES = {
+    "LOOP": _OWN_GROUPS.replace("k = 0", "k = 4 * lane").replace("k += 4", "k += 4 * lanes"),
+    "OUT": f"""
+    {_NOT_SHARED["OUT"]}
+    const unsigned sharing = {GROUP_OF_LANES};
+    for (int hop = lanes >> 1; hop > 0; hop >>= 1) {{
+        for (int c = 0; c < 13; ++c) out[c] += __shfl_xor_sync(sharing, out[c], hop);
+        out[13] = fmaxf(out[13], __shfl_xor_sync(sharing, out[13], hop));
+    }}
 """,
-    "BOOKED": f"""
-#if defined(__CUDA_ARCH__)
-        }}
-        {BOOK}
-#endif
-""",
-    "OUT": "",
 }
 
 _NONSMOOTH = """
@@ -209,7 +205,6 @@ _NONSMOOTH = """
         }
         @GIVEN@
 #endif
-        @BOOKED@
     }
 """
 
@@ -506,12 +501,15 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
 
 
 @functools.cache
-def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
+def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
     What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which one it is.
+    final, and that number says which one it is. `rows` says which rows it is asked for.
     """
+    judged = features.judged_by_bodies
+    if rows == APART:  # with the same arithmetic, but for what concerns guests
+        features = replace(features, guests=False)
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
         f"n{axis} = n{axis} > half ? n{axis} - period : n{axis}; "
@@ -523,7 +521,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     sizes = _OWN_SIZE if features.sizes else _SAME_SIZE
     parts = {
         "FORGET": FORGET,
-        **(_SHARED if features.guests else _NOT_SHARED),
+        **(_BY_LANES if rows == BESIDE else _NOT_SHARED),
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
@@ -541,6 +539,8 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         **_varied_parts(features, world),
         **_converging_parts(features, blended=blended),
     }
+    if judged and not features.guests:
+        parts["RESIDUAL"] = ""
     parts |= {
         "MOVED": _MOVED_BY_GUESTS if features.guests else "together",
         "AHEAD": f"{contact_horizon(features.bouncing)}f",
