@@ -7,7 +7,7 @@ import pytest
 
 from annelid.shapes import Box, Plane, Rigid, Surface
 
-from .conftest import block, box, dropped
+from .conftest import above_a_bed, block, box, dropped
 
 FAR = [Rigid(Plane(point=(0.0, 0.0, -50.0)), Surface(friction=0.5, rolling=0.1))]
 
@@ -38,6 +38,24 @@ def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
     assert lost > 0.3
     assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
     assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
+
+
+def test_both_sides_of_a_contact_find_the_same_impulse(device: str) -> None:
+    """To the last bit, between grains and beside guests: rows and places of impulses are those of a state."""
+    simulation = above_a_bed(device)
+    simulation.run(0.03)
+    state, rows = simulation.state.grains, simulation.solver.grains.model.count
+    places = len(state.neighbours) // rows
+    neighbours = state.neighbours.numpy().reshape(rows, places)
+    impulses = state.impulses.numpy().reshape(rows, places // 4, 3, 4).transpose(0, 1, 3, 2).reshape(rows, places, 3)
+    listed = (np.arange(places) < state.counts.numpy()[:, :1]) & (neighbours < rows)
+    own, place = np.nonzero(listed)
+    others, found = neighbours[own, place], impulses[own, place]
+    there, back = np.lexsort((others, own)), np.lexsort((own, others))
+    assert (own[there] == others[back]).all()
+    assert (others[there] == own[back]).all()
+    assert np.abs(found).max() > 0.0
+    assert (found[there] == -found[back]).all()
 
 
 def test_a_contact_force_is_felt_by_both_sides() -> None:

@@ -12,16 +12,25 @@ from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels import converge as solving
 from annelid.grains.kernels import touched as touched_programs
-from annelid.grains.kernels.balance import WARPS
+from annelid.grains.kernels.beside import note_beside
 from annelid.grains.kernels.layout import HALTED, STALE
-from annelid.grains.kernels.program import finish_batch, list_bodies_kernel, refresh_kernels, sweep_kernel
+from annelid.grains.kernels.program import (
+    divided_sweep_kernels,
+    finish_batch,
+    list_bodies_kernel,
+    refresh_kernels,
+    sweep_kernel,
+)
 from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
 
-_SWEEP_BLOCK = 32 * WARPS
+_SWEEP_BLOCK = 64
 _LIST_LANES, _LIST_LANES_AMONG_GUESTS = 4, 8  # threads that share a grain when lists are made
 _BLOCK = 128
+_LANES_BESIDE = 8  # threads that share a row beside guests
+_GRAINS_BESIDE = 1024  # that have threads of their own there; more of them take turns
+_NOTING_LANES = 4
 
 
 class Launches:
@@ -44,6 +53,7 @@ class Launches:
         self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
         self._beside = wp.Stream(self.device)
+        self._divided = model.features.guests and model.features.method == "nonsmooth"
         self._loaded = False
         self.companion: Any = None
         self.around: tuple[Any, Any] = (None, None)
@@ -72,10 +82,14 @@ class Launches:
             self._loaded = True
         assert self._work.rows is not None
         self._work.rows.unfold()
+        if self._divided:
+            self._divide()
         try:
-            while steps > 0:  # a graph is captured for each count: powers of two keep them few
-                count = 1 << (min(steps, batch).bit_length() - 1)
-                key = count, clock % PATIENCE
+            while steps > 0:  # a graph is captured for each count and phase: powers of two keep them few
+                phase = clock % PATIENCE
+                aligned = phase & -phase or batch  # the longer one is, the fewer phases it has
+                count = 1 << (min(steps, aligned, batch).bit_length() - 1)
+                key = count, phase
                 self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
                 steps, clock = steps - count, clock + count
         finally:  # or a run that is interrupted would leave grains with lists of earlier ones
@@ -91,7 +105,8 @@ class Launches:
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(finish_batch, 1)]
-        used += self._solving_kernels() if features.converging else [(sweep_kernel(features), _SWEEP_BLOCK)]
+        used += self._solving_kernels() if features.converging else self._sweep_kernels()
+        used += [(note_beside, _BLOCK)] if self._divided else []
         used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, self._list_lanes)]
         used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
@@ -105,9 +120,16 @@ class Launches:
                 used.append((body_programs.point_kernel(features), 32))
         return used
 
+    def _sweep_kernels(self) -> list[tuple[wp.Kernel, int]]:
+        features = self.model.features
+        used = divided_sweep_kernels(features, _LANES_BESIDE) if self._divided else (sweep_kernel(features),)
+        return [(kernel, _SWEEP_BLOCK) for kernel in used]
+
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
-        used = [(kernel, _SWEEP_BLOCK) for kernel in solving.sweep_kernels(features)]
+        divided = solving.divided_begin_kernels(features, _LANES_BESIDE) if self._divided else ()
+        begin = divided or (solving.begin_kernel(features),)
+        used = [(kernel, _SWEEP_BLOCK) for kernel in (*begin, solving.follow_kernel(features))]
         used += [(solving.complete_kernel(features), _BLOCK)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
@@ -117,10 +139,11 @@ class Launches:
 
     def _solve(self, step: int) -> None:
         """One step whose sweeps go on until it is solved; grains begin and end `here`."""
-        model, lists, pair = self.model, self.lists, (self.there, self.here)
-        self._sweep_once(step, solving.BEGINS, self.here, self.there)
-        for number in range((model.sweeps - 1) // 2 * 2):
-            self._sweep_once(step, number, pair[number % 2], pair[1 - number % 2])
+        model, lists = self.model, self.lists
+        self._begin_step(step)
+        self._follow_sweep(step, solving.BEGINS)
+        if model.sweeps > 2:
+            wp.capture_if(lists.active[0:1], on_true=self._go_on, step=step)
         inputs = [step, model.sweeps, model.parameters, self.there, lists, self.here]
         self._launch(solving.complete_kernel(model.features), model.count, inputs)
         if model.features.tracked:
@@ -128,13 +151,27 @@ class Launches:
             inputs = [step, 1, model.parameters, lists, self.bodies]
             self._launch(move, self.bodies.count, inputs, block=body_programs.BODY_BLOCK)
 
-    def _sweep_once(self, step: int, number: int, before: Any, after: Any) -> None:
+    def _begin_step(self, step: int) -> None:
+        """The first sweep of a step that converges."""
+        model, features = self.model, self.model.features
+        inputs = [step, model.parameters, self.here, self.lists, self.bodies, self.there]
+        if self._divided:
+            self._sweep_beside(solving.divided_begin_kernels(features, _LANES_BESIDE)[1], inputs)
+        else:
+            self._launch(solving.begin_kernel(features), model.count, inputs, block=_SWEEP_BLOCK)
+
+    def _go_on(self, step: int) -> None:
+        """Sweeps that follow the first one of a step, in pairs."""
+        model, pair = self.model, (self.there, self.here)
+        for number in range((model.sweeps - 1) // 2 * 2):
+            inputs = [number, model.parameters, pair[number % 2], self.lists, self.bodies, pair[1 - number % 2]]
+            self._launch(solving.follow_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
+            self._follow_sweep(step, number)
+
+    def _follow_sweep(self, step: int, number: int) -> None:
+        """Let bodies follow a sweep."""
         model, lists, bodies = self.model, self.lists, self.bodies
         features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
-        begin, go_on = solving.sweep_kernels(features)
-        sweep, which = (begin, step) if number == solving.BEGINS else (go_on, number)
-        inputs = [which, parameters, before, lists, bodies, after]
-        self._launch(sweep, model.count, inputs, block=_SWEEP_BLOCK)
         if features.points:
             self._launch(
                 solving.press_kernel(features), len(bodies.points), [number, parameters, lists, bodies], block=32
@@ -181,31 +218,67 @@ class Launches:
         begin, end = self.around if companion is not None else (None, None)
         if begin is not None:
             begin(last - first)
+        self._go_ahead(first, turn)
         for step in range(first, last):
             if self.model.features.converging:
                 self._solve(step)
             else:
-                self._sweep(step, turn, pair)
+                self._sweep(step, turn)
             turn += self._turns
+            if step + 1 < last:
+                self._go_ahead(step + 1, turn)
             if companion is not None:
                 companion(pair[turn % 2])
         if end is not None:
             end(last - first)
 
-    def _sweep(self, step: int, turn: int, pair: tuple[Any, Any]) -> None:
-        """One step of a number of plain sweeps, by turns from one of a pair to the other."""
-        model, sweeps, launches = self.model, self.model.sweeps, self._turns
-        kernel = sweep_kernel(model.features)
-        for sweep in range(launches):
-            first, final = int(sweep == 0), int(sweep == launches - 1)
-            before, after = pair[turn % 2], pair[1 - turn % 2]
-            self._launch(
-                kernel, model.count,
-                [step, turn, sweeps, first, final, model.parameters, before, self.lists, self.bodies, after],
-                block=_SWEEP_BLOCK,
-            )  # fmt: skip
-            self._move_bodies(step, final)
+    def _sweep(self, step: int, turn: int) -> None:
+        """One step of a number of plain sweeps, by turns from one buffer to the other."""
+        model = self.model
+        for sweep in range(self._turns):
+            inputs = self._sweep_inputs(step, turn, sweep)
+            if self._divided:
+                if sweep > 0:
+                    self._sweep_apart(divided_sweep_kernels(model.features, _LANES_BESIDE)[0], inputs)
+                self._sweep_beside(divided_sweep_kernels(model.features, _LANES_BESIDE)[1], inputs)
+            else:
+                self._launch(sweep_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
+            self._move_bodies(step, int(sweep == self._turns - 1))
             turn += 1
+
+    def _sweep_inputs(self, step: int, turn: int, sweep: int) -> list[Any]:
+        model, pair = self.model, (self.here, self.there)
+        first, final = int(sweep == 0), int(sweep == self._turns - 1)
+        ends = [pair[turn % 2], self.lists, self.bodies, pair[1 - turn % 2]]
+        return [step, turn, model.sweeps, first, final, model.parameters, *ends]
+
+    # --- sweeps in two parts: most grains are apart from guests, and need not wait until these have moved ---
+
+    def _divide(self) -> None:
+        """Find the rows beside guests, after lists were made."""
+        self.lists.beside.zero_()
+        self.lists.beside_count.zero_()
+        self._launch(note_beside, self.model.guests * _NOTING_LANES, [_NOTING_LANES, self.lists])
+
+    def _go_ahead(self, step: int, turn: int) -> None:
+        """Begin a step with the grains that are apart from guests, while someone moves these."""
+        features = self.model.features
+        if self._divided and features.converging:
+            inputs = [step, self.model.parameters, self.here, self.lists, self.bodies, self.there]
+            self._sweep_apart(solving.divided_begin_kernels(features, _LANES_BESIDE)[0], inputs)
+        elif self._divided:
+            inputs = self._sweep_inputs(step, turn, 0)
+            self._sweep_apart(divided_sweep_kernels(features, _LANES_BESIDE)[0], inputs)
+
+    def _sweep_apart(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
+        with wp.ScopedStream(self._beside):
+            self._launch(kernel, self.model.count, inputs, block=_SWEEP_BLOCK)
+
+    def _sweep_beside(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
+        """The other part; then both are done."""
+        threads = _LANES_BESIDE * (self.model.guests + _GRAINS_BESIDE)
+        self._launch(kernel, threads, [threads, *inputs], block=_SWEEP_BLOCK)
+        wp.get_stream(self.device).wait_stream(self._beside)
 
     def _call_worlds(self, step: int) -> None:
         """Let lists wait that are not to be looked at in this step, where worlds began at different times."""
@@ -250,6 +323,8 @@ class Launches:
         self._launch(list_grains, n * self._list_lanes, [model.parameters, grains, self.kept, lists])
         wp.get_stream(self.device).wait_stream(self._beside)
         self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
+        if self._divided:
+            self._divide()
 
     def _list_bodies(self, grains: Any) -> None:
         """Bodies that are close to each grain, and what touches each body."""

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.grains.kernels.collect import GROUP_OF_LANES
+from annelid.grains.kernels.rows import GROUP_OF_LANES
 
 wp.set_module_options({"enable_backward": False})
 

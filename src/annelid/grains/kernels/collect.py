@@ -21,7 +21,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
 )
 from annelid.grains.kernels.maxima import largest
-from annelid.grains.kernels.rows import FORGET, PLACES
+from annelid.grains.kernels.rows import FORGET, GROUP_OF_LANES, PLACES
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -56,10 +56,6 @@ def reorder(i: int, parameters: Parameters, old: Grains, grains: Grains, lists: 
     if guests == 1:
         grains.facets[i] = old.facets[o]
         note_guest(i, parameters, grains, lists)
-
-
-GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadIdx.x & 31) / lanes * lanes))"
-"""The lanes of a warp that share a grain, as a mask."""
 
 
 _OWN_RADIUS = "const float own = ((const float*)(grains.forecast.data + i))[3];"

@@ -19,10 +19,23 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.bodies import BODY_BLOCK, block_total, body_total, point_contacts
 from annelid.grains.kernels.keeping import hand_back
-from annelid.grains.kernels.layout import DONE, HALTED, RESIDUAL, Bodies, Features, Grains, Lists, Parameters, world_of
+from annelid.grains.kernels.layout import (
+    ALL,
+    APART,
+    BESIDE,
+    DONE,
+    HALTED,
+    RESIDUAL,
+    Bodies,
+    Features,
+    Grains,
+    Lists,
+    Parameters,
+    world_of,
+)
 from annelid.grains.kernels.maxima import highest, largest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import FAST, REGISTERS, grain_impulses
+from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
 
@@ -79,9 +92,13 @@ def as_expected(total: ContactSum) -> ContactSum:
 
 
 @functools.cache
-def grain_sweep(features: Features, *, blended: bool) -> wp.Function:
-    """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one."""
-    impulses, look_ahead, world = grain_impulses(features, blended=blended), foresee(features), world_of(features)
+def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: bool = False) -> wp.Function:
+    """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
+
+    One that `asks` tells in `Lists.active` whether others have to follow.
+    """
+    impulses = grain_impulses(features, blended=blended, rows=rows)
+    look_ahead, world = foresee(features), world_of(features)
 
     @wp.func
     def sweep(
@@ -97,6 +114,9 @@ def grain_sweep(features: Features, *, blended: bool) -> wp.Function:
             if lane == 0:
                 if number % 2 != 0:  # of a pair the second is judged
                     highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.change)
+                    if wp.static(asks):
+                        if total.change > parameters.tolerance:
+                            lists.active[0] = 1
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
 
@@ -192,26 +212,90 @@ def world_of_point(p: int, bodies: Bodies) -> int:
 
 
 @functools.cache
-def sweep_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
-    """The plain sweep over all grains and those that may follow, a thread a grain.
+def begin_row(features: Features, rows: int) -> wp.Function:
+    """A function `(i, lane, lanes, ...)`: the plain sweep that a step begins with; halted ones hand grains on."""
+    begin = grain_sweep(features, blended=False, rows=rows, asks=True)
 
-    Worlds that are solved leave out what follows: to ask for it costs less than a conditional node of a graph.
-    """
-    begin, follow = grain_sweep(features, blended=False), grain_sweep(features, blended=True)
+    @wp.func
+    def row(
+        i: int, lane: int, lanes: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
+        grains_out: Grains,
+    ):  # fmt: skip
+        if lists.flags[wp.static(HALTED)] == 1:
+            if lane == 0:
+                hand_back(i, grains, grains_out)
+        else:
+            begin(i, lane, lanes, wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
+
+    return row
+
+
+@wp.func
+def note_step(step: int, lists: Lists):
+    """What one thread does as a step begins."""
+    if lists.flags[wp.static(HALTED)] == 0:
+        lists.flags[wp.static(DONE)] = step + 1
+        lists.reach[wp.static(RESIDUAL)] = 0.0
+        lists.active[1] = 0
+
+
+@functools.cache
+def begin_kernel(features: Features) -> wp.Kernel:
+    """The plain sweep over all grains that a step begins with, a thread a grain."""
+    row = begin_row(features, ALL)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
     def sweep(step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
         i = wp.tid()
-        if lists.flags[wp.static(HALTED)] == 1:
-            hand_back(i, grains, grains_out)
-            return
         if i == 0:
-            lists.flags[wp.static(DONE)] = step + 1
-            lists.reach[wp.static(RESIDUAL)] = 0.0
-            lists.active[1] = 0
-        begin(i, 0, 1, wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
+            note_step(step, lists)
+        row(i, 0, 1, parameters, grains, lists, bodies, grains_out)
+
+    return sweep
+
+
+@functools.cache
+def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
+    """The same in two parts that can be taken side by side; see `program.divided_sweep_kernels`."""
+    apart, beside = begin_row(features, APART), begin_row(features, BESIDE)
+
+    @wp.kernel(
+        module="unique",
+        enable_backward=False,
+        grid_stride=False,
+        module_options=FAST,
+        cuda_max_registers=FEWER_REGISTERS,
+    )
+    def sweep_apart(
+        step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
+    ):  # fmt: skip
+        i = wp.tid()
+        if i == 0:
+            note_step(step, lists)
+        if lists.beside[i] == 0:
+            apart(i, 0, 1, parameters, grains, lists, bodies, grains_out)
+
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
+    )
+    def sweep_beside(
+        threads: int, step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
+        grains_out: Grains,
+    ):  # fmt: skip
+        t = wp.tid()
+        for r in range(t // wp.static(lanes), lists.beside_count[0], threads // wp.static(lanes)):
+            i = lists.beside_rows[r]
+            beside(i, t % wp.static(lanes), wp.static(lanes), parameters, grains, lists, bodies, grains_out)
+
+    return sweep_apart, sweep_beside
+
+
+@functools.cache
+def follow_kernel(features: Features) -> wp.Kernel:
+    """The sweeps that may follow, a thread a grain; worlds that are solved leave them out."""
+    follow = grain_sweep(features, blended=True)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
@@ -220,7 +304,7 @@ def sweep_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel]:
         if lists.flags[wp.static(HALTED)] == 0:
             follow(wp.tid(), 0, 1, number, parameters, grains, lists, bodies, grains_out)
 
-    return sweep, sweep_on
+    return sweep_on
 
 
 @functools.cache
@@ -237,6 +321,8 @@ def complete_kernel(features: Features) -> wp.Kernel:
             hand_back(i, grains, grains_out)
         else:
             complete(i, step, lists.totals[i], parameters, grains, lists, grains_out)
+            if i == 0:
+                lists.active[0] = 0
             for w in range(i, parameters.worlds, parameters.count):
                 close_step(w, most, parameters, lists)
 

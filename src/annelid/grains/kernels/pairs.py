@@ -8,11 +8,14 @@ bit.
 """
 
 import functools
+from dataclasses import replace
 
 import warp as wp
 
-from annelid.grains.kernels.balance import BOOK, SHARE
 from annelid.grains.kernels.layout import (
+    ALL,
+    APART,
+    BESIDE,
     FINEST_IMPACT,
     IMPACT,
     MARGIN,
@@ -25,7 +28,7 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
-from annelid.grains.kernels.rows import FORGET, PLACES
+from annelid.grains.kernels.rows import FORGET, GROUP_OF_LANES, PLACES
 from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
 wp.set_module_options({"enable_backward": False})
@@ -33,7 +36,9 @@ wp.set_module_options({"enable_backward": False})
 _TYPES = """
 #if defined(__CUDA_ARCH__)
     typedef float F; typedef int I;
+    #define WIDTH 4
     #define SQRT(a) sqrtf(a)
+    #define PRODUCT(a, b) __fmul_rn(a, b)
     #define ANY(a) (a)
     #define FLOOR(a) floorf(a)
     #define MAX(a, b) fmaxf(a, b)
@@ -55,6 +60,7 @@ _TYPES = """
 #else
     typedef float Four __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
+    #define PRODUCT(a, b) ((a) * (b))
     #define ANY(a) __builtin_reduce_or((I)(a))
     #define FLOOR(a) __builtin_elementwise_floor(a)
     #define MAX(a, b) __builtin_elementwise_max((F)(a), (F)(b))
@@ -120,8 +126,8 @@ _BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     const F zero = 0.0f, one = 1.0f;
     @LOOP@
-        // Products that are added within one expression may be fused, as CUDA does. Where both sides of a contact add
-        // the same two products in another order, these stand in expressions of their own.
+        // Products that are added within one expression may be fused; CUDA fuses them anywhere. Where both sides of a
+        // contact add the same two products in another order, each is a PRODUCT in an expression of its own.
 #if !defined(__CUDA_ARCH__)
         #pragma clang fp contract(on)
 #endif
@@ -190,31 +196,24 @@ _OWN_GROUPS = (
 )
 _NOT_SHARED = {
     "LOOP": _OWN_GROUPS,
-    "BOOKED": "",
     "OUT": "float out[14] = {sx, sy, sz, tx, ty, tz, hx, hy, hz, kx, ky, kz, touching, worst};",
 }
-# Beside guests some lists are long: lanes of a warp share them on CUDA.
-_SHARED = {
-    "LOOP": f"""
-#if defined(__CUDA_ARCH__)
-    {SHARE}
-    {_ROW}
-#else
-    {_OWN_GROUPS}
-#endif
+# Rows beside guests are few and their lists long: several threads share one on CUDA.
+_BY_LANES = {
+    "LOOP": _OWN_GROUPS.replace("k = 0", "k = 4 * lane").replace("k += 4", "k += 4 * lanes"),
+    "OUT": f"""
+    {_NOT_SHARED["OUT"]}
+    const unsigned sharing = {GROUP_OF_LANES};
+    for (int hop = lanes >> 1; hop > 0; hop >>= 1) {{
+        for (int c = 0; c < 13; ++c) out[c] += __shfl_xor_sync(sharing, out[c], hop);
+        out[13] = fmaxf(out[13], __shfl_xor_sync(sharing, out[13], hop));
+    }}
 """,
-    "BOOKED": f"""
-#if defined(__CUDA_ARCH__)
-        }}
-        {BOOK}
-#endif
-""",
-    "OUT": "",
 }
 
 _NONSMOOTH = """
         // Masses are split among the contacts of each side; the lighter side sets the softness.
-        const F my_share = MAX(own_contacts, 1.0f) * mi, their_share = MAX(nj, 1.0f) * mj;
+        const F my_share = PRODUCT(MAX(own_contacts, 1.0f), mi), their_share = PRODUCT(MAX(nj, 1.0f), mj);
         const F together = @SHARED@, shared = together@LIGHTER@;
         const F light = @LIGHT@, soft = parameters.softness * light;
         F inverse_mass = shared + soft, pull = 0.0f;
@@ -257,7 +256,6 @@ _NONSMOOTH = """
         }
         @GIVEN@
 #endif
-        @BOOKED@
     }
 """
 
@@ -280,13 +278,14 @@ _END = """
     #undef ROW
     #undef FETCH
     #undef KEPT_AT
-    #undef WIDTH
     #undef JOIN
     #undef NEIGHBOURS
     #undef FOLD
     #undef HIGHEST
 #endif
+    #undef WIDTH
     #undef SQRT
+    #undef PRODUCT
     #undef ANY
     #undef MAX
     #undef FLOOR
@@ -310,8 +309,10 @@ _SAME_SIZE = {
 }
 _OWN_SIZE = {
     "SIZES": "const F ri = my_motion[3], mi = my_turning[3];",
-    "ARMS": """const F mx = ai * my_turning[0], my = ai * my_turning[1], mz = ai * my_turning[2];
-        const F yx = aj * wx, yy = aj * wy, yz = aj * wz, ox = mx + yx, oy = my + yy, oz = mz + yz;""",
+    "ARMS": """
+        const F mx = PRODUCT(ai, my_turning[0]), my = PRODUCT(ai, my_turning[1]), mz = PRODUCT(ai, my_turning[2]);
+        const F yx = PRODUCT(aj, wx), yy = PRODUCT(aj, wy), yz = PRODUCT(aj, wz);
+        const F ox = mx + yx, oy = my + yy, oz = mz + yz;""",
     "SHARED": "my_share + their_share",
 }
 
@@ -356,7 +357,7 @@ _BOUNCE = """
         LOAD(grains.starts, vx, vy, vz, vr)
         const F coming = (my_velocity[0] - vx) * nx + (my_velocity[1] - vy) * ny + (my_velocity[2] - vz) * nz;
         const I fast = close & (coming < -parameters.bounce_speed), impact = fast & (gap + dt * coming < 0.0f);
-        const F my_crowd = MAX(own_impacts, 1.0f) * mi, their_crowd = MAX(their_impacts, 1.0f) * mj;
+        const F my_crowd = PRODUCT(MAX(own_impacts, 1.0f), mi), their_crowd = PRODUCT(MAX(their_impacts, 1.0f), mj);
         const F crowd = (my_crowd + their_crowd)@LIGHTER@;
         bias = impact ? restitution * coming : bias; inverse_mass = impact ? crowd : inverse_mass;
 """
@@ -561,12 +562,15 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
 
 
 @functools.cache
-def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
+def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
     What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which one it is.
+    final, and that number says which one it is. `rows` says which rows it is asked for.
     """
+    judged = features.judged_by_bodies
+    if rows == APART:  # with the same arithmetic, but for what concerns guests
+        features = replace(features, guests=False)
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
         f"n{axis} = n{axis} > half ? n{axis} - period : n{axis}; "
@@ -578,7 +582,7 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     sizes = _OWN_SIZE if features.sizes else _SAME_SIZE
     parts = {
         "FORGET": FORGET,
-        **(_SHARED if features.guests else _NOT_SHARED),
+        **(_BY_LANES if rows == BESIDE else _NOT_SHARED),
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
@@ -596,6 +600,8 @@ def pair_impulses(features: Features, *, blended: bool = False) -> wp.Function:
         **_varied_parts(features, world),
         **_converging_parts(features, blended=blended),
     }
+    if judged and not features.guests:
+        parts["RESIDUAL"] = ""
     parts |= {
         "MOVED": _MOVED_BY_GUESTS if features.guests else "together",
         "AHEAD": f"{contact_horizon(features.bouncing)}f",

@@ -9,6 +9,9 @@ from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
+    ALL,
+    APART,
+    BESIDE,
     BUILDS,
     CHANGES,
     DONE,
@@ -47,6 +50,9 @@ Sweeps wait for them. Both sides of a contact still do the same arithmetic.
 REGISTERS = 144
 """Of a thread of a sweep on CUDA, at most: an H200 then holds some 59,000 of them at a time, enough for a usual bed."""
 
+FEWER_REGISTERS = 128
+"""The same of a sweep over grains that are apart from guests, which is done sooner by more threads at a time."""
+
 
 @wp.func
 def close_batch(done: int, last: int, lists: Lists):
@@ -60,14 +66,14 @@ def close_batch(done: int, last: int, lists: Lists):
 
 
 @functools.cache
-def grain_impulses(features: Features, *, blended: bool = False) -> wp.Function:
+def grain_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method.
 
     Of blended sweeps, see `kernels.converge`, none is final, and that number says which one it is.
     """
     with_bodies, paper = bool(features.kinds) and features.method != "paper", features.method == "paper"
     if features.method == "nonsmooth":
-        pairs = pair_impulses(features, blended=blended)
+        pairs = pair_impulses(features, blended=blended, rows=rows)
         touch = body_impulses(features, blended=blended) if with_bodies else None
     else:
         pairs = (hertz_pairs if features.method == "hertz" else paper_pairs)(features)
@@ -93,11 +99,60 @@ def grain_impulses(features: Features, *, blended: bool = False) -> wp.Function:
 
 
 @functools.cache
-def sweep_kernel(features: Features) -> wp.Kernel:
-    """One sweep over all grains (CUDA), a thread each; one that is skipped hands grains on unchanged."""
-    impulses, complete, tolerant = grain_impulses(features), finish(features), features.tolerant
+def sweep_row(features: Features, rows: int) -> wp.Function:
+    """A function `(i, lane, lanes, ...)`: one sweep over the contacts of a grain; one that is skipped hands it on."""
+    impulses, complete, tolerant = grain_impulses(features, rows=rows), finish(features), features.tolerant
     bouncing = features.bouncing
     look_ahead = foresee(features)
+
+    @wp.func
+    def sweep(
+        i: int, lane: int, lanes: int, step: int, turn: int, sweeps: int, first: int, final: int,
+        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+    ):  # fmt: skip
+        skip = lists.flags[wp.static(HALTED)] == 1
+        if wp.static(tolerant):
+            before = lists.reach[wp.static(CHANGES) + (turn + 2) % 3]
+            if first == 0 and final == 0 and before <= parameters.tolerance:
+                skip = True
+                highest(lists.reach, wp.static(CHANGES) + turn % 3, before)
+        if skip:
+            if lane == 0:
+                hand_back(i, grains, grains_out)
+                if wp.static(bouncing):
+                    grains_out.starts[i] = grains.starts[i]
+            return
+        total = impulses(i, lane, lanes, sweeps, final, parameters, grains, lists, bodies)
+        if lane == 0:
+            if wp.static(tolerant):
+                highest(lists.reach, wp.static(CHANGES) + turn % 3, total.change)
+            if final == 1:
+                complete(i, step, total, parameters, grains, lists, grains_out)
+            else:
+                look_ahead(i, total, parameters, grains, grains_out)
+
+    return sweep
+
+
+@functools.cache
+def note_sweep(features: Features) -> wp.Function:
+    """A function that one thread of a sweep calls."""
+    tolerant = features.tolerant
+
+    @wp.func
+    def note(step: int, turn: int, lists: Lists):
+        if wp.static(tolerant):
+            lists.reach[wp.static(CHANGES) + (turn + 1) % 3] = 0.0
+        if lists.flags[wp.static(HALTED)] == 0:
+            lists.flags[wp.static(DONE)] = step + 1
+
+    return note
+
+
+@functools.cache
+def sweep_kernel(features: Features) -> wp.Kernel:
+    """One sweep over all grains (CUDA), a thread each."""
+    row, note = sweep_row(features, ALL), note_sweep(features)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
@@ -107,30 +162,55 @@ def sweep_kernel(features: Features) -> wp.Kernel:
         lists: Lists, bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
         i = wp.tid()
-        skip = lists.flags[wp.static(HALTED)] == 1
-        if wp.static(tolerant):
-            before = lists.reach[wp.static(CHANGES) + (turn + 2) % 3]
-            if first == 0 and final == 0 and before <= parameters.tolerance:
-                skip = True
-                highest(lists.reach, wp.static(CHANGES) + turn % 3, before)
-            if i == 0:
-                lists.reach[wp.static(CHANGES) + (turn + 1) % 3] = 0.0
-        if skip:
-            hand_back(i, grains, grains_out)
-            if wp.static(bouncing):
-                grains_out.starts[i] = grains.starts[i]
-            return
         if i == 0:
-            lists.flags[wp.static(DONE)] = step + 1
-        total = impulses(i, 0, 1, sweeps, final, parameters, grains, lists, bodies)
-        if wp.static(tolerant):
-            highest(lists.reach, wp.static(CHANGES) + turn % 3, total.change)
-        if final == 1:
-            complete(i, step, total, parameters, grains, lists, grains_out)
-        else:
-            look_ahead(i, total, parameters, grains, grains_out)
+            note(step, turn, lists)
+        row(i, 0, 1, step, turn, sweeps, first, final, parameters, grains, lists, bodies, grains_out)
 
     return sweep
+
+
+@functools.cache
+def divided_sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
+    """A sweep in two parts that can be taken side by side (CUDA): grains apart from guests, and guests with the others.
+
+    A thread takes a row of the first part. Of the second, which `threads` take by turns, `lanes` of them share one.
+    """
+    apart, beside, note = sweep_row(features, APART), sweep_row(features, BESIDE), note_sweep(features)
+
+    @wp.kernel(
+        module="unique",
+        enable_backward=False,
+        grid_stride=False,
+        module_options=FAST,
+        cuda_max_registers=FEWER_REGISTERS,
+    )
+    def sweep_apart(
+        step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains,
+        lists: Lists, bodies: Bodies, grains_out: Grains,
+    ):  # fmt: skip
+        i = wp.tid()
+        if i == 0:
+            note(step, turn, lists)
+        if lists.beside[i] == 0:
+            apart(i, 0, 1, step, turn, sweeps, first, final, parameters, grains, lists, bodies, grains_out)
+
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
+    )
+    def sweep_beside(
+        threads: int, step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters,
+        grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+    ):  # fmt: skip
+        t = wp.tid()
+        lane = t % wp.static(lanes)
+        for r in range(t // wp.static(lanes), lists.beside_count[0], threads // wp.static(lanes)):
+            i = lists.beside_rows[r]
+            beside(
+                i, lane, wp.static(lanes), step, turn, sweeps, first, final, parameters, grains, lists, bodies,
+                grains_out,
+            )  # fmt: skip
+
+    return sweep_apart, sweep_beside
 
 
 @functools.cache

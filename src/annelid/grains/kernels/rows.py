@@ -24,6 +24,9 @@ PLACES = """
 """
 """Text that says where neighbour k of grain i lies, and component c of its impulse; see `FORGET`."""
 
+GROUP_OF_LANES = "(lanes == 32 ? 0xffffffffu : ((1u << lanes) - 1u) << ((threadIdx.x & 31) / lanes * lanes))"
+"""The lanes of a warp that share a grain, as a mask."""
+
 FORGET = """
     #undef AT
     #undef WIDE_AT
