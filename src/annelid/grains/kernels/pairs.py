@@ -200,7 +200,7 @@ _NOT_SHARED = {
 }
 # Rows beside guests are few and their lists long: several threads share one on CUDA.
 _BY_LANES = {
-    "LOOP": _OWN_GROUPS.replace("k = 0", "k = 4 * lane").replace("k += 4", "k += 4 * lanes"),
+    "LOOP": _OWN_GROUPS.replace("k = 0", "k = WIDTH * lane").replace("k += WIDTH", "k += WIDTH * lanes"),
     "OUT": f"""
     {_NOT_SHARED["OUT"]}
     const unsigned sharing = {GROUP_OF_LANES};
