@@ -54,8 +54,8 @@ def test_a_ball_is_drawn_as_large_as_it_is() -> None:
 
 def test_the_script_lifts_a_light_ball_and_leaves_a_heavy_one() -> None:
     """With fingers of few nodes."""
-    worlds = hands(2, chambers=3, dt=1 / 60, seconds=1.2, spread=0.0)
-    worlds.simulation.parameters.set({"body_size": 1.0, "body_mass": [0.5, 4.0], "stiffness": 1.0, "friction": 1.2})
+    worlds = hands(2, chambers=3, dt=1 / 60, newtons=4, seconds=1.2, spread=0.0)
+    worlds.simulation.parameters.set({"body_size": 1.0, "body_mass": [0.5, 20.0], "stiffness": 1.0, "friction": 1.2})
     worlds.task.reset(worlds, worlds._every)
     total, policy = np.zeros(2), scripted(GRASP, worlds)
     while not worlds.done.numpy().any():

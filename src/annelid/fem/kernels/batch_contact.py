@@ -22,8 +22,8 @@ SUDDEN = 1.5
 """Push over that of the iteration before above which friction is not yet what it will be."""
 FAR_LESS = 0.5
 """Of the slide of the iteration before, a slide that is about to end."""
-CALM = 3
-"""Iteration of Newton's method from which on pushes that go up and down are led to where they would end."""
+CALM = 4
+"""Iteration of Newton's method from which on circles are looked for: fewer iterations than that come nearer without."""
 LEAST_SHARE = 0.25
 """Of what a push that goes up and down differs from the one before, what is taken at least."""
 SATURATED = 1.01
@@ -224,7 +224,7 @@ def meet(
         # What has just begun to slide, turned round, slides by far less or presses much harder than it did, is taken to
         # resist along its way too: more than it does, so that the step does not overshoot.
         slid = stiffness * wp.length(before) - limit
-        less = newton > 0 and stiffness * wp.length(trial) - limit < f64(FAR_LESS) * slid
+        less = newton >= wp.static(CALM) and stiffness * wp.length(trial) - limit < f64(FAR_LESS) * slid
         if slid > f64(0.0) and wp.dot(before, trial) > f64(0.0) and not sudden and not less:
             slide = sliding_direction(trial, limit, stiffness)
             across -= wp.outer(slide, slide)
