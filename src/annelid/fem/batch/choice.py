@@ -86,7 +86,7 @@ def _usual(world: World) -> Together:
     if not world.obstacles:
         return Together()
     if any(rigid.moves == "free" for rigid in as_rigids(world.obstacles, "solids")):
-        return Together(newtons=12, gradients=12, fine=1e-6)
+        return Together(newtons=16, gradients=12, fine=1e-6)
     return Together(newtons=8, gradients=12, fine=1e-5)
 
 
