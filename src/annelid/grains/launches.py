@@ -99,8 +99,10 @@ class Launches:
         """Make lists that are called stale at once, rather than in the next step in which they are looked at."""
         assert self._work.rows is not None
         self._work.rows.unfold()
-        self._refresh(self.here)
-        self._work.rows.fold()
+        try:
+            self._refresh(self.here)
+        finally:
+            self._work.rows.fold()
 
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
