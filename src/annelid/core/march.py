@@ -6,6 +6,7 @@ import time as wall
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from typing import Any, Generic, TypeVar
 
@@ -15,8 +16,9 @@ from annelid.core.device import undisturbed
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
 from annelid.core.pacing import Pacer, Rhythm, paced
+from annelid.core.replay import Graphs
 from annelid.core.solver import Eventful, Solver, conditional
-from annelid.core.state import clone_state, copy_state
+from annelid.core.state import clone_state, copy_state, state_arrays
 
 SECONDS_BETWEEN_CHECKS = 0.05
 _MOST_SECONDS = 0.2  # between checks that take long
@@ -59,6 +61,7 @@ class March(Generic[S]):
         self.breakpoints: list[Breakpoint] = []
         self.pacers: list[Pacer] = []
         self._good_steps = 0
+        self._copies = Graphs(solver.device, kept=2)
         self._check_every, self._between = 1, SECONDS_BETWEEN_CHECKS
         self._began_at = wall.perf_counter()  # when the first step after the last check began
 
@@ -207,10 +210,21 @@ class March(Generic[S]):
 
     def _remember(self) -> None:
         begin = wall.perf_counter()
-        copy_state(self.state, self.good)
+        self._keep()
         spent = wall.perf_counter() - begin
         self._between = min(max(spent / _SHARE, SECONDS_BETWEEN_CHECKS), _MOST_SECONDS)
         self._good_steps = self.steps
+
+    def _keep(self) -> None:
+        """Copy the state; on CUDA out of a graph, since there are many arrays and each copy takes time to begin."""
+        device = self.solver.device
+        pairs = list(zip(state_arrays(self.state).values(), state_arrays(self.good).values(), strict=True))
+        alike = all(len(one) == len(other) and one.device == device for one, other in pairs)  # else some are replaced
+        if device.is_cuda and alike:
+            key = tuple((one.ptr, other.ptr, len(one)) for one, other in pairs)
+            self._copies.run(key, partial(copy_state, self.state, self.good))
+        else:
+            copy_state(self.state, self.good)
 
     def _fail(self, step: int) -> None:
         """Go back to the last finite state and report."""

@@ -17,6 +17,7 @@ from annelid.grains.kernels.layout import HALTED, STALE
 from annelid.grains.kernels.program import (
     divided_sweep_kernels,
     finish_batch,
+    hand_on_all,
     list_bodies_kernel,
     refresh_kernels,
     sweep_kernel,
@@ -109,6 +110,7 @@ class Launches:
         used = [(finish_batch, 1)]
         used += self._solving_kernels() if features.converging else self._sweep_kernels()
         used += [(note_beside, _BLOCK)] if self._divided else []
+        used += [(hand_on_all, _BLOCK)] if self.companion is not None else []
         used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, self._list_lanes)]
         used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
@@ -132,7 +134,7 @@ class Launches:
         divided = solving.divided_begin_kernels(features, _LANES_BESIDE) if self._divided else ()
         begin = divided or (solving.begin_kernel(features),)
         used = [(kernel, _SWEEP_BLOCK) for kernel in (*begin, solving.follow_kernel(features))]
-        used += [(solving.complete_kernel(features), _BLOCK)]
+        used += [(solving.complete_kernel(features), _BLOCK), (solving.next_pair, 1)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
         if features.points:
@@ -145,7 +147,7 @@ class Launches:
         self._begin_step(step)
         self._follow_sweep(step, solving.BEGINS)
         if model.sweeps > 2:
-            wp.capture_if(lists.active[0:1], on_true=self._go_on, step=step)
+            wp.capture_while(lists.asked[0:1], while_body=self._go_on, step=step)
         inputs = [step, model.sweeps, model.parameters, self.there, lists, self.here]
         self._launch(solving.complete_kernel(model.features), model.count, inputs)
         if model.features.tracked:
@@ -163,12 +165,13 @@ class Launches:
             self._launch(solving.begin_kernel(features), model.count, inputs, block=_SWEEP_BLOCK)
 
     def _go_on(self, step: int) -> None:
-        """Sweeps that follow the first one of a step, in pairs."""
-        model, pair = self.model, (self.there, self.here)
-        for number in range((model.sweeps - 1) // 2 * 2):
-            inputs = [number, model.parameters, pair[number % 2], self.lists, self.bodies, pair[1 - number % 2]]
+        """A pair of sweeps that follow the first one of a step."""
+        model, ends = self.model, (self.there, self.here)
+        for number in range(2):
+            inputs = [number, model.parameters, ends[number], self.lists, self.bodies, ends[1 - number]]
             self._launch(solving.follow_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
             self._follow_sweep(step, number)
+        self._launch(solving.next_pair, 1, [model.sweeps, self.lists], block=1)
 
     def _follow_sweep(self, step: int, number: int) -> None:
         """Let bodies follow a sweep."""
@@ -197,12 +200,14 @@ class Launches:
             if first in looked_at:
                 self._call_worlds(first)
                 wp.capture_if(self.lists.flags, on_true=self._refresh, grains=pair[turn % 2])
-            alone, followed = (partial(self._take, first, last, turn, companion=c) for c in (None, self.companion))
+            take, turns = partial(self._take, first, last, turn), (last - first) * self._turns
             if self.companion is None:
-                alone()
+                take()
             else:  # nothing halts but the making of lists, so that one look serves all steps up to the next
-                wp.capture_if(self.lists.flags[HALTED : HALTED + 1], on_true=alone, on_false=followed)
-            turn += (last - first) * self._turns
+                hand_on = partial(self._launch, hand_on_all, self.model.count, [pair[turn % 2], pair[1 - turn % 2]])
+                halted = self.lists.flags[HALTED : HALTED + 1]
+                wp.capture_if(halted, on_true=hand_on if turns % 2 else None, on_false=take)
+            turn += turns
         if turn % 2:
             for name in ("positions", "forecast", "turning"):
                 wp.copy(getattr(self.here, name), getattr(self.there, name))
@@ -214,10 +219,9 @@ class Launches:
         features = self.model.features
         return 0 if features.converging else self.model.sweeps if features.method == "nonsmooth" else 1
 
-    def _take(self, first: int, last: int, turn: int, *, companion: Any) -> None:
+    def _take(self, first: int, last: int, turn: int) -> None:
         """Steps of a batch between which no lists are made; halted ones only hand grains on."""
-        pair = self.here, self.there
-        begin, end = self.around if companion is not None else (None, None)
+        pair, companion, (begin, end) = (self.here, self.there), self.companion, self.around
         if begin is not None:
             begin(last - first)
         self._go_ahead(first, turn)

@@ -234,9 +234,9 @@ class Solver:
         now = int(state.clock.numpy()[0])
         target = now + steps
         while now < target:
-            self._run(min(target - now, self._paths.reach(now, self.dt)), now)
-            self._look_after(state)
-            now = int(state.clock.numpy()[0])
+            now += self._run(min(target - now, self._paths.reach(now, self.dt)), now)
+            if self._look_after(state):
+                now = int(state.clock.numpy()[0])
 
     @property
     def pushes(self) -> wp.array[Any]:
@@ -287,8 +287,8 @@ class Solver:
         if self.model.controls:
             self._expecting()
 
-    def _run(self, steps: int, clock: int) -> None:
-        """Take up to so many steps; fewer where lists do not fit."""
+    def _run(self, steps: int, clock: int) -> int:
+        """Take up to so many steps, fewer where lists do not fit; returns how many were to be taken."""
         steps = min(steps, self.batch if self._launches is None else _QUEUE * self.batch)
         if self._launches is not None:
             self._launches.run(steps, self.batch, clock)
@@ -296,6 +296,7 @@ class Solver:
             self._team_steps(steps)
         else:
             self._accompanied_steps(steps, self._companion)
+        return steps
 
     def _accompanied_steps(self, steps: int, companion: Callable[[Any], None]) -> None:
         """Take steps one by one on the CPU, each followed by the companion; none after one that did not fit."""
@@ -376,16 +377,22 @@ class Solver:
              work.bodies],
         )  # fmt: skip
 
-    def _look_after(self, state: State) -> None:
-        """Make room for lists that did not fit; report grains that are too fast."""
+    def _look_after(self, state: State) -> bool:
+        """Make room for lists that did not fit; report grains that are too fast.
+
+        Returns:
+            Whether steps were left out because lists did not fit.
+        """
         flags = state.flags.numpy()
-        if flags[HALTED]:
+        halted = bool(flags[HALTED])
+        if halted:
             places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
             if self.device.is_cuda:  # graphs take long to make anew, and room that is not used costs no time
                 places += places // 2
             self._grow(state, places, body_places)
         if flags[TOO_FAST] and self.model.world.too_fast != "substep":
             self._report_speed(state)
+        return halted
 
     @property
     def _remedy(self) -> str:

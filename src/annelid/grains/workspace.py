@@ -171,6 +171,7 @@ class Workspace:
         lists.changes = self._zeros((1 + model.sweeps // 2) * model.world_count, wp.float32)
         weights = sweep_weights(model.parameters.spread, model.sweeps) if model.converges else []
         lists.weights = wp.array(weights, dtype=wp.float32, device=self.device)
+        lists.pair, lists.asked = self._zeros(1, wp.int32), self._zeros(1 + model.sweeps // 2, wp.int32)
         lists.active = self._zeros(2, wp.int32)
         self.kept.counts = self._zeros(n, wp.vec2i)
         self.kept.places = -1

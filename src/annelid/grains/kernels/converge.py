@@ -95,7 +95,7 @@ def as_expected(total: ContactSum) -> ContactSum:
 def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: bool = False) -> wp.Function:
     """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
 
-    One that `asks` tells in `Lists.active` whether others have to follow.
+    One that `asks` tells in `Lists.asked` whether the next pair has to follow.
     """
     impulses = grain_impulses(features, blended=blended, rows=rows)
     look_ahead, world = foresee(features), world_of(features)
@@ -116,7 +116,7 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: boo
                     highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.change)
                     if wp.static(asks):
                         if total.change > parameters.tolerance:
-                            lists.active[0] = 1
+                            lists.asked[(number + 1) // 2] = 1
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
 
@@ -211,6 +211,15 @@ def world_of_point(p: int, bodies: Bodies) -> int:
 # --- launches on CUDA ---
 
 
+@wp.func
+def in_pair(number: int, lists: Lists) -> int:
+    """Number of a sweep that is the first (0) or the second (1) of the pair that is taken now."""
+    now = number
+    if number >= 0:
+        now = 2 * lists.pair[0] + number
+    return now
+
+
 @functools.cache
 def begin_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, ...)`: the plain sweep that a step begins with; halted ones hand grains on."""
@@ -295,14 +304,15 @@ def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp
 @functools.cache
 def follow_kernel(features: Features) -> wp.Kernel:
     """The sweeps that may follow, a thread a grain; worlds that are solved leave them out."""
-    follow = grain_sweep(features, blended=True)
+    follow = grain_sweep(features, blended=True, asks=True)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
     def sweep_on(number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
         if lists.flags[wp.static(HALTED)] == 0:
-            follow(wp.tid(), 0, 1, number, parameters, grains, lists, bodies, grains_out)
+            now = in_pair(number, lists)
+            follow(wp.tid(), 0, 1, now, parameters, grains, lists, bodies, grains_out)
 
     return sweep_on
 
@@ -322,11 +332,23 @@ def complete_kernel(features: Features) -> wp.Kernel:
         else:
             complete(i, step, lists.totals[i], parameters, grains, lists, grains_out)
             if i == 0:
-                lists.active[0] = 0
+                lists.pair[0] = 0
+            for pair in range(i, lists.asked.shape[0], parameters.count):
+                lists.asked[pair] = 0
             for w in range(i, parameters.worlds, parameters.count):
                 close_step(w, most, parameters, lists)
 
     return complete_grains
+
+
+@wp.kernel
+def next_pair(most: int, lists: Lists):
+    """Ask whether another pair of sweeps follows the one before."""
+    pair = lists.pair[0] + 1
+    lists.pair[0] = pair
+    lists.asked[0] = 0
+    if pair < (most - 1) // 2:
+        lists.asked[0] = lists.asked[pair]
 
 
 @functools.cache
@@ -336,7 +358,8 @@ def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]
 
     @wp.func
     def follows(b: int, number: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> bool:
-        return lists.flags[wp.static(HALTED)] == 0 and goes_on(number, bodies.forms[b].world, parameters, lists)
+        now = in_pair(number, lists)
+        return lists.flags[wp.static(HALTED)] == 0 and goes_on(now, bodies.forms[b].world, parameters, lists)
 
     @wp.kernel(module="unique", enable_backward=False)
     def sum_shares(number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -379,7 +402,8 @@ def press_kernel(features: Features) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False)
     def press_points(number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         p = wp.tid()
-        if lists.flags[wp.static(HALTED)] == 0 and goes_on(number, world_of_point(p, bodies), parameters, lists):
+        now = in_pair(number, lists)
+        if lists.flags[wp.static(HALTED)] == 0 and goes_on(now, world_of_point(p, bodies), parameters, lists):
             press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
 
     return press_points

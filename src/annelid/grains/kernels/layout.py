@@ -242,7 +242,9 @@ class Lists:
     body_earlier: wp.array[wp.vec3]
     totals: wp.array[ContactSum]  # what each grain has summed in the last sweep
     changes: wp.array[wp.float32]  # largest change of a velocity in each world [m/s], ahead of each pair of sweeps
-    active: wp.array[wp.int32]  # whether some world is not solved yet, and how many sweeps the last step took
+    pair: wp.array[wp.int32]  # which pair of sweeps is taken (CUDA)
+    asked: wp.array[wp.int32]  # whether some world needs each pair, the first also for that which comes next (CUDA)
+    active: wp.array[wp.int32]  # whether some world is not solved yet (CPU), and how many sweeps the last step took
     weights: wp.array[wp.float32]  # of the sweeps after the first
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
     touches: wp.array[wp.float32]  # contacts of each guest in the last step

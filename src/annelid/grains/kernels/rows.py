@@ -100,20 +100,21 @@ class FoldedRows:
     """
 
     def __init__(self, lists: Any, rolling: bool, device: wp.Device) -> None:
-        self._rolling, self._device, self._lists = int(rolling), device, lists
+        self._rolling, self._device = int(rolling), device
         self._folded = lists.neighbours, lists.impulses, lists.rollings
         self._groups = len(lists.neighbours) // 4
         lists.neighbours, lists.impulses, lists.rollings = (wp.zeros_like(one) for one in self._folded)
-        self._load()
+        self._unfold = self._prepared(unfold, [*self._folded, lists])
+        self._fold = self._prepared(fold, [lists, *self._folded])
 
-    def _load(self) -> None:
-        for kernel in (unfold, fold):
-            kernel.module.load(self._device, block_dim=256)
+    def _prepared(self, kernel: wp.Kernel, arguments: list[Any]) -> Any:
+        """A launch that is made ready once, which takes longer than what it does."""
+        return wp.launch(kernel, self._groups, [self._rolling, *arguments], device=self._device, record_cmd=True)
 
     def unfold(self) -> None:
         """Bring them from the state."""
-        wp.launch(unfold, self._groups, [self._rolling, *self._folded, self._lists], device=self._device)
+        self._unfold.launch()
 
     def fold(self) -> None:
         """Bring them back to it."""
-        wp.launch(fold, self._groups, [self._rolling, self._lists, *self._folded], device=self._device)
+        self._fold.launch()
