@@ -193,20 +193,23 @@ class Solver:
     ) -> None:
         """Put an obstacle somewhere else in masked worlds, as their episodes begin, where it touches nothing.
 
+        It keeps its velocity and spin. Where it is in something, the next step of that world is refused.
+
         Args:
             state: The state.
             obstacle: The obstacle, its name or its number.
             places: Its centre of mass in each world [m]: vec3d of shape [worlds] on the device, or three numbers for
                 all or for each.
             turns: How its frame is turned, quatd of shape [worlds], or a quaternion x, y, z, w for all or for each;
-                None for not at all.
+                None for as it is.
             mask: Which worlds, bool of shape [worlds]; None for all.
         """
         if self.contacts is None or not isinstance(state.touch, Touching):
             raise InvalidValue("nothing can be placed beside a solid without obstacles: give fem.simulation obstacles.")
         worlds, device = self.worlds, self.device
         where = on_device(places, wp.vec3d, worlds, "places of an obstacle [m]", device)
-        turned = on_device((0.0, 0.0, 0.0, 1.0) if turns is None else turns, wp.quatd, worlds, "its turns", device)
+        kept = wp.zeros(0, dtype=wp.quatd, device=device)
+        turned = kept if turns is None else on_device(turns, wp.quatd, worlds, "its turns", device)
         which = on_device(True if mask is None else mask, wp.bool, worlds, "the mask", device)
         self.contacts.place(state.touch, obstacle, where, turned, which)
 

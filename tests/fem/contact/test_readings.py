@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annelid import fem
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, SimulationDiverged, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Mesh, Plane
 from annelid.core.state import state_hash
@@ -140,6 +140,25 @@ def test_a_checkpoint_goes_on_with_the_same_bits_and_so_does_each_of_many_worlds
         one = many.solver.world(many.state, world)
         np.testing.assert_array_equal(one.positions.numpy(), simulation.positions())
         np.testing.assert_array_equal(one.touch.stretches.numpy(), simulation.state.touch.stretches.numpy())
+
+
+def test_what_is_placed_stays_turned_and_where_it_is_in_something_the_next_step_tells_what_and_how_deep() -> None:
+    many = resting(worlds=2)
+    place = many.solver.place
+    place(many.state, "box", (-0.2, 0.0, 0.1), (0.0, 0.0, 0.6, 0.8), mask=[False, True])
+    turns = many.state.touch.turns.numpy().copy()
+    assert abs(turns[5] - turns[2]).max() > 0.1
+    place(many.state, "box", [(-0.1, 0.04, 0.1), (-0.1, 0.04, 0.0)])
+    np.testing.assert_array_equal(many.state.touch.turns.numpy(), turns)
+    deep = r"in world 1 a step begins with obstacle 2, a Box named 'box', 0.02 m deep in obstacle 0, a Plane: put what"
+    with pytest.raises(SimulationDiverged, match=deep):
+        many.step()
+    place(many.state, "box", (-0.1, 0.04, 0.1))
+    many.step()
+    one = resting()
+    one.solver.place(one.state, "box", (0.04, 0.04, 0.04))
+    with pytest.raises(fem.NoEquilibrium, match=r"node \d+ of the solid 0\.0\d+ m deep in obstacle 2, a Box"):
+        one.step()
 
 
 def test_an_equilibrium_among_obstacles() -> None:

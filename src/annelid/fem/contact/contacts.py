@@ -394,12 +394,15 @@ class Contacts:
     def advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
         """Part of a step of nodes that is free while obstacles go to their goals; they go that part of their way.
 
-        Free bodies stay where they are, or go to where they would fly.
+        Free bodies stay where they are, or go to where they would fly. Where something is in an obstacle already, the
+        part is negative and nothing goes anywhere: see `contact.inside`.
         """
         self._from.set(self.now.places, self.now.turns)
         if self.bodies and flying:
             self.bodies.guess(self.goal)
         part = self._volume_part(positions, step, self._gap_part(positions, step, self.goal))
+        if part < 0.0:
+            return part
         if part < 1.0 and not flying:  # a barrier opens twofold in an iteration: leave it some of the gap
             part *= _CAUTION
         part = self._part_on_arcs(positions, step, part)

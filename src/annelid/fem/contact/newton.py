@@ -10,6 +10,7 @@ import warp as wp
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.coupled import CoupledSolver
 from annelid.fem.contact.elimination import Elimination
+from annelid.fem.contact.inside import deepest_in
 from annelid.fem.contact.limits import Limits
 from annelid.fem.kernels.motion import hold
 from annelid.fem.model import Model
@@ -56,8 +57,15 @@ class TouchingNewton(Newton):
             positions: The guess; where they have got to, afterwards.
         """
         self._add(positions, starts, -1.0, self._jump)
-        part = self.contacts.advance(starts, self._jump, flying=True)
+        part = self._advance(starts, self._jump, flying=True)
         self._add(starts, self._jump, part, positions)
+
+    def _advance(self, positions: wp.array[Any], step: wp.array[Any], *, flying: bool = False) -> float:
+        """Let obstacles go on, and find the part of a step that is free; refused where something is in an obstacle."""
+        part = self.contacts.advance(positions, step, flying=flying)
+        if part < 0.0:
+            raise NoEquilibrium(deepest_in(self.contacts, positions), fraction=0.0, residual=float("nan"))
+        return part
 
     def _keep(self, positions: wp.array[Any]) -> None:
         super()._keep(positions)
@@ -80,7 +88,7 @@ class TouchingNewton(Newton):
             moves = self._way_to(positions, holds)
             if not moves and self.contacts.arrived:
                 return
-            part = self.contacts.advance(positions, self._step)
+            part = self._advance(positions, self._step)
             self._add(positions, self._step, part, positions)
             if part == 1.0:
                 return

@@ -41,9 +41,10 @@ def place_obstacles(
     places_out: wp.array[wp.vec3d],
     turns_out: wp.array[wp.quatd],
 ):
-    """Put an obstacle of masked worlds somewhere else, one thread a world."""
+    """Put an obstacle of masked worlds somewhere else, turned as it is where no turns are given, one thread a world."""
     world = wp.tid()
     if mask[world]:
         b = world * count + number
         places_out[b] = places[world]
-        turns_out[b] = turns[world] * axes
+        if turns.shape[0] > 0:
+            turns_out[b] = turns[world] * axes
