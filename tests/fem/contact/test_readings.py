@@ -145,9 +145,12 @@ def test_a_checkpoint_goes_on_with_the_same_bits_and_so_does_each_of_many_worlds
 def test_what_is_placed_stays_turned_and_where_it_is_in_something_the_next_step_tells_what_and_how_deep() -> None:
     many = resting(worlds=2)
     place = many.solver.place
-    place(many.state, "box", (-0.2, 0.0, 0.1), (0.0, 0.0, 0.6, 0.8), mask=[False, True])
+    place(many.state, "box", (-0.2, 0.0, 0.1), (0.0, 0.0, 1.2, 1.6), mask=[False, True])
     turns = many.state.touch.turns.numpy().copy()
     assert abs(turns[5] - turns[2]).max() > 0.1
+    np.testing.assert_allclose(np.linalg.norm(turns, axis=1), 1.0)
+    with pytest.raises(InvalidValue, match="its turns must be quaternions x, y, z, w that are not all 0"):
+        place(many.state, "box", (-0.2, 0.0, 0.1), (0.0, 0.0, 0.0, 0.0))
     place(many.state, "box", [(-0.1, 0.04, 0.1), (-0.1, 0.04, 0.0)])
     np.testing.assert_array_equal(many.state.touch.turns.numpy(), turns)
     deep = r"in world 1 a step begins with obstacle 2, a Box named 'box', 0.02 m deep in obstacle 0, a Plane: put what"

@@ -13,7 +13,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.start import CoarseForContact
 from annelid.fem.contact.turning import largest_turn
 from annelid.fem.newton import NoEquilibrium
-from annelid.shapes import Box, Capsule, HeightField, Rigid, Sphere, TetMesh, ground
+from annelid.shapes import Box, Capsule, HeightField, Rigid, Sphere, TetMesh, ground, tet_hollow_cylinder
 
 from .bodies import SOFT, block, least_gap
 
@@ -44,6 +44,21 @@ def touching(solid: fem.Solid, *obstacles: Rigid | HeightField, push: bool = Fal
 def test_what_starts_in_a_solid_between_its_nodes_is_refused(obstacle: Rigid | HeightField, sentence: str) -> None:
     with pytest.raises(InvalidValue, match=sentence):
         touching(block(), obstacle)
+
+
+@coarse
+@pytest.mark.parametrize(
+    "thing",
+    [Sphere(0.002), Sphere(0.0118), Box((0.004, 0.004, 0.004)), Capsule(0.002, 0.01, axis="x")],
+    ids=["small ball", "ball as wide as the tube", "box", "rod"],
+)
+def test_what_starts_in_a_chamber_is_refused(thing: Sphere | Box | Capsule) -> None:
+    tube = fem.Solid(tet_hollow_cylinder(0.012, 0.06, wall=3e-3, cells=2, layers=3, axis="x"), SOFT)
+    for motion in ("fixed", "free"):
+        with pytest.raises(InvalidValue, match=r"the solid starts in obstacle 0, a \w+: between its nodes"):
+            touching(tube, Rigid(thing, position=(0.03, 0.0, 1e-4), motion=motion))
+    touching(tube, Rigid(thing, position=(0.03, 0.0, 0.03)))
+    touching(tube.fix(None), Rigid(thing, position=(0.03, 0.0, 1e-4)))  # what is held touches nothing
 
 
 def test_a_surface_too_coarse_for_the_peaks_of_a_height_field_is_warned_of() -> None:

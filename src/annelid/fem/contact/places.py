@@ -36,7 +36,16 @@ def on_device(given: Any, dtype: Any, worlds: int, what: str, device: wp.Device)
     if values.shape not in (width, (worlds, *width)) or not np.isfinite(values).all():
         each = "true or false" if dtype is wp.bool else f"{width[0]} finite numbers"
         raise InvalidValue(f"{what} must be {each} for all worlds or for each of {worlds}, not {given!r}.")
+    if dtype is wp.quatd:
+        values = _of_length_one(values, what, given)
     return wp.array(np.broadcast_to(values, (worlds, *width)).copy(), dtype=dtype, device=device)
+
+
+def _of_length_one(quaternions: np.ndarray, what: str, given: Any) -> np.ndarray:
+    lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+    if not lengths.all():
+        raise InvalidValue(f"{what} must be quaternions x, y, z, w that are not all 0, not {given!r}.")
+    return np.asarray(quaternions / lengths)
 
 
 class Pose:

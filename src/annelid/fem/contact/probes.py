@@ -9,14 +9,16 @@ import numpy as np
 import warp as wp
 
 from annelid.fem.contact.overlaps import Boxes
-from annelid.fem.contact.surface import doubtful, edges_of, outer_faces, pierced
+from annelid.fem.contact.surface import chambers_of, doubtful, edges_of, outer_faces, pierced
 from annelid.fem.reinforcing.embedding import Around, nearest_on_faces
 from annelid.fem.solid import Solid
 from annelid.shapes import Box, Capsule, Cylinder, HeightField, Rigid, Sphere, TriangleMesh
+from annelid.shapes.topology import winding_numbers
 
 _INSIDE = -1e-9  # weights above are taken as inside, also where tetrahedra meet
 _ON = 1e-6  # of the reach: what is nearer to the surface is on it
 _ALONG = 64  # points along the axis of a capsule, at most
+_AT_ONCE = 64  # points that all walls of a chamber are looked at for
 
 Surface = tuple[np.ndarray, np.ndarray]
 """Points [m], shape [n, 3], and triangles, shape [t, 3]."""
@@ -57,8 +59,9 @@ class Found:
 class Probes:
     """Points of obstacles that a solid must be off: sharp ones, and middles of round ones with their radii.
 
-    What is held touches nothing: tetrahedra and faces of held nodes alone are left out, and faces with any held node
-    where surfaces are asked whether they cross.
+    What is held touches nothing: tetrahedra, chambers and faces of held nodes alone are left out, and faces with any
+    held node where surfaces are asked whether they cross. Walls of chambers touch nothing either, so that what is in a
+    chamber is in the solid.
 
     Args:
         solid: The solid.
@@ -80,6 +83,7 @@ class Probes:
         self._sharp = np.arange(len(self._places)) < len(places)
         self._solid, self._reach = solid, reach
         self._around = Around(solid.nodes, elements) if len(elements) else None
+        self._chambers = [walls[:, :3] for walls in chambers_of(solid) if free[walls].any()]
 
     def worst(self, shift: np.ndarray) -> Found | None:
         """The point with the least gap to the solid, moved by so much [m], of those that matter; None where none does.
@@ -97,7 +101,8 @@ class Probes:
         surface, _ = nearest_on_faces(self._solid.nodes[self._faces], places)
         apart = np.linalg.norm(surface - places, axis=1)
         on = apart <= _ON * self._reach
-        within = (self._around.locate(places)[1].min(axis=1) > _INSIDE) & ~on
+        filled = self._around.locate(places)[1].min(axis=1) > _INSIDE
+        within = (filled | self._in_chambers(places)) & ~on
         gaps = np.where(on, 0.0, np.where(within, -apart, apart)) - radii
         deep = (gaps <= -self._reach) | (within & ~self._sharp[near])
         counted = np.where(deep | self._sharp[near], gaps, np.inf)
@@ -107,6 +112,16 @@ class Probes:
         way = (places[k] - surface[k]) if within[k] else (surface[k] - places[k])
         out = self._normal(places[k]) if on[k] else way / apart[k]
         return Found(float(gaps[k]), int(self._owners[near[k]]), surface[k] + shift, out, bool(deep[k]))
+
+    def _in_chambers(self, places: np.ndarray) -> np.ndarray:
+        """Whether places are in the hollow of a cavity, shape [p]."""
+        found, nodes = np.zeros(len(places), bool), self._solid.nodes
+        for walls in self._chambers:
+            low, high = nodes[walls].min(axis=(0, 1)), nodes[walls].max(axis=(0, 1))
+            near = np.flatnonzero(((places > low) & (places < high)).all(axis=1))
+            for some in np.array_split(near, -(-len(near) // _AT_ONCE)) if len(near) else ():
+                found[some] |= np.abs(winding_numbers(nodes, walls, places[some])) > 0.5
+        return found
 
     def _normal(self, place: np.ndarray) -> np.ndarray:
         """Into the solid from the face that is nearest to a place right on it, shape [3]."""

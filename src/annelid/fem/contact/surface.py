@@ -11,9 +11,14 @@ _DOUBT = 1e-13  # of the product of three lengths: volumes of less may have the 
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 
 
+def chambers_of(solid: Solid) -> list[np.ndarray]:
+    """Triangles of the walls of cavities, shape [k, 3] each, or [k, 6] of 10-node elements."""
+    return [np.asarray(cavity) for cavity in solid.mesh.cavities()] if isinstance(solid.mesh, Hollow) else []
+
+
 def outer_faces(solid: Solid) -> np.ndarray:
     """Triangles of the surface that belong to no cavity, shape [k, 3]; four for each face of a 10-node element."""
-    hollow = [np.unique(cavity) for cavity in solid.mesh.cavities()] if isinstance(solid.mesh, Hollow) else []
+    hollow = [np.unique(cavity) for cavity in chambers_of(solid)]
     faces = solid.boundary
     inner = np.isin(faces[:, :3], np.concatenate([np.zeros(0, int), *hollow])).all(axis=1)
     outer = faces[~inner]
