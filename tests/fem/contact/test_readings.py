@@ -1,6 +1,7 @@
 """What is read and seen of contact: sensors, forces of pairs, pictures, checkpoints, worlds."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -140,6 +141,26 @@ def test_a_checkpoint_goes_on_with_the_same_bits_and_so_does_each_of_many_worlds
         one = many.solver.world(many.state, world)
         np.testing.assert_array_equal(one.positions.numpy(), simulation.positions())
         np.testing.assert_array_equal(one.touch.stretches.numpy(), simulation.state.touch.stretches.numpy())
+
+
+def test_a_step_that_is_torn_apart_at_its_end_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who presses Ctrl-C twice ends it at once, perhaps where friction is written already and obstacles are not."""
+    simulation, other = resting(), resting()
+    for each in (simulation, other):
+        each.step(3)
+    before = state_hash(simulation.state)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation.solver.contacts.bodies, "end", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            simulation.step()
+    assert (state_hash(simulation.state), simulation.step_count) == (before, 3)
+    for each in (simulation, other):
+        each.step()
+    assert state_hash(simulation.state) == state_hash(other.state)
 
 
 def test_an_equilibrium_among_obstacles() -> None:
