@@ -143,6 +143,15 @@ def test_a_checkpoint_goes_on_with_the_same_bits_and_so_does_each_of_many_worlds
         np.testing.assert_array_equal(one.touch.stretches.numpy(), simulation.state.touch.stretches.numpy())
 
 
+def test_an_equilibrium_among_obstacles() -> None:
+    solid = block()
+    positions = fem.equilibrium(solid, obstacles=[ground()], device="cpu", threads=1)
+    assert positions[:, 2].min() > 0.0
+    driven = Rigid(Box((0.1, 0.1, 0.1)), motion="driven", position=(0.0, 0.0, -1.0))
+    with pytest.raises(InvalidValue, match="an equilibrium has fixed obstacles only"):
+        fem.equilibrium(solid, obstacles=[driven], device="cpu")
+
+
 def test_a_step_that_is_torn_apart_at_its_end_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who presses Ctrl-C twice ends it at once, perhaps where friction is written already and obstacles are not."""
     simulation, other = resting(), resting()
@@ -161,12 +170,3 @@ def test_a_step_that_is_torn_apart_at_its_end_leaves_nothing(monkeypatch: pytest
     for each in (simulation, other):
         each.step()
     assert state_hash(simulation.state) == state_hash(other.state)
-
-
-def test_an_equilibrium_among_obstacles() -> None:
-    solid = block()
-    positions = fem.equilibrium(solid, obstacles=[ground()], device="cpu", threads=1)
-    assert positions[:, 2].min() > 0.0
-    driven = Rigid(Box((0.1, 0.1, 0.1)), motion="driven", position=(0.0, 0.0, -1.0))
-    with pytest.raises(InvalidValue, match="an equilibrium has fixed obstacles only"):
-        fem.equilibrium(solid, obstacles=[driven], device="cpu")
