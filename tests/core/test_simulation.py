@@ -219,6 +219,24 @@ def test_observers_never_see_a_state_that_diverged(growth: Make) -> None:
     assert np.isfinite(seen).all()
 
 
+def test_steps_before_one_that_raises_are_counted(growth: Make, tmp_path: Any) -> None:
+    """Else the clock of the state is ahead of the simulation, and what it saves then cannot be loaded."""
+    solver = growth(dt=1e-9)
+    simulation, advance = Simulation(solver), solver.advance
+
+    def stumble(state: Any, steps: int) -> None:
+        advance(state, steps // 2)
+        raise ArithmeticError
+
+    simulation.step(300)
+    solver.advance = stumble
+    with pytest.raises(ArithmeticError):
+        simulation.step(100)
+    assert simulation.step_count == int(simulation.state.clock.numpy()[0])
+    simulation.save(tmp_path / "then.npz")
+    simulation.load(tmp_path / "then.npz")
+
+
 def test_reset(growth: Make, grown: Make) -> None:
     simulation = Simulation(growth())
     state, seen = simulation.state, []

@@ -154,13 +154,21 @@ class March(Generic[S]):
     # --- single things ---
 
     def _take(self, count: int) -> None:
-        """Take steps, with all that acts before some of them: counted one by one, since what acts may fail."""
+        """Take steps, with all that acts before some of them: counted one by one, since what acts may fail.
+
+        A solid without an equilibrium, and who presses Ctrl-C twice, end a call after some of its steps: what the state
+        has counted is what was taken.
+        """
         for step, until in paced(self.pacers, self.steps, self.steps + count):
             for pacer in self.pacers:
                 if step % pacer.every == 0:
                     pacer.act(self.state, step)
-            with self.undisturbed():
-                self.solver.advance(self.state, until - step)
+            try:
+                with self.undisturbed():
+                    self.solver.advance(self.state, until - step)
+            except BaseException:
+                self.steps = int(self.state.clock.numpy()[0])
+                raise
             self.steps = until
 
     @property

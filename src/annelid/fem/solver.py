@@ -14,9 +14,10 @@ from annelid.core.controls import Commanded, Control
 from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
+from annelid.core.interrupts import held_back
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.state import overwrite
+from annelid.core.state import copy_array, overwrite, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjustment import Adjustment
@@ -112,6 +113,7 @@ class Solver:
         self.readout = Readout(model) if contacts is None else Readout(model, contacts.outer, contacts.surface)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
+        self._before: list[wp.array[Any]] = []
         self._prepare()
         self._worlds = OneByOne(worlds, self._first_state)
         self._gallery = Gallery(self._worlds.count, model.solid.nodes)
@@ -355,22 +357,31 @@ class Solver:
                     self.model.carry((step - begun + 1) * self.dt)
                     with self._all_or_nothing(state):
                         self._take(state, step, step - begun)
-                    wp.launch(tick, 1, [1, state.clock], device=self.device)
+                        wp.launch(tick, 1, [1, state.clock], device=self.device)
         finally:
             self.model.linear.remember(state.linear)
 
     @contextmanager
     def _all_or_nothing(self, state: State) -> Iterator[None]:
-        """Put back what a step among obstacles has moved where it fails, since obstacles have not moved then."""
+        """Put back what a step among obstacles has changed where it fails, or where Ctrl-C ends it at once.
+
+        Else obstacles would have moved, or friction would have stretched, and the solid not.
+        """
         if self.contacts is None:
             yield
             return
-        kept = [(array, wp.clone(array)) for array in (state.positions, state.velocities, state.efforts)]
+        changed = [state.positions, state.velocities, state.efforts, state.unsettled, state.clock]
+        changed += [array for part in (state.touch, state.history, state.sunk) for array in state_arrays(part).values()]
+        if [array.shape for array in self._before] != [array.shape for array in changed]:
+            self._before = [wp.empty_like(array) for array in changed]
+        for array, before in zip(changed, self._before, strict=True):
+            copy_array(array, before)
         try:
             yield
         except BaseException:
-            for array, before in kept:
-                wp.copy(array, before)
+            with held_back(firmly=True):
+                for array, before in zip(changed, self._before, strict=True):
+                    copy_array(before, array)
             raise
 
     def _velocities(self) -> wp.array[Any]:

@@ -1,6 +1,7 @@
 """What is read and seen of contact: sensors, forces of pairs, pictures, checkpoints, worlds."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,3 +172,23 @@ def test_an_equilibrium_among_obstacles() -> None:
     driven = Rigid(Box((0.1, 0.1, 0.1)), motion="driven", position=(0.0, 0.0, -1.0))
     with pytest.raises(InvalidValue, match="an equilibrium has fixed obstacles only"):
         fem.equilibrium(solid, obstacles=[driven], device="cpu")
+
+
+def test_a_step_that_is_torn_apart_at_its_end_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who presses Ctrl-C twice ends it at once, perhaps where friction is written already and obstacles are not."""
+    simulation, other = resting(), resting()
+    for each in (simulation, other):
+        each.step(3)
+    before = state_hash(simulation.state)
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation.solver.contacts.bodies, "end", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            simulation.step()
+    assert (state_hash(simulation.state), simulation.step_count) == (before, 3)
+    for each in (simulation, other):
+        each.step()
+    assert state_hash(simulation.state) == state_hash(other.state)
