@@ -114,10 +114,15 @@ class Model:
         """Number of corners of triangles that remember how far sand is below them."""
         return corners_with_hollows(self.body, self.world.sand)
 
-    def bind_hollows(self, hollows: wp.array[Any]) -> None:
-        """Keep the hollows below the surface in this array of a state, where there is sand."""
+    @property
+    def sunk_count(self) -> int:
+        """Number of masses on which ground that resists may act."""
+        return 0 if self.world.sand is None else self.body.mass_count
+
+    def bind_sand(self, hollows: wp.array[Any], pushes: wp.array[Any]) -> None:
+        """Keep the hollows below the surface, and what sand does to masses, in arrays of a state, if there is sand."""
         if self.world.sand is not None:
-            self._sand.hollows = hollows
+            self._sand.hollows, self._sand.pushes = hollows, pushes
             self.arrays.sand.assign([self._sand])
 
     def bind_rates(self, rates: wp.array[Any], entries: wp.array[Any], mates: wp.array[Any]) -> None:

@@ -46,11 +46,6 @@ class GroupSensor(Sensor):
                 f"use contact_force_of and touch_of of annelid.{solver.physics}."
             )
         model, device = own.model, own.device
-        if self.quantity in ("force", "touch") and model.features.resisted:
-            raise InvalidValue(
-                "contact_force_of and touch_of cannot tell what a ResistiveGround does yet: leave them out, or use a "
-                "bed of grains (annelid.coupling)."
-            )
         chosen = model.one.indices(self.where)
         if len(chosen) == 0:
             raise InvalidValue("a sensor needs at least one mass.")
@@ -76,7 +71,8 @@ class GroupSensor(Sensor):
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             mine, (members, rests, scale) = side(state), followed.now()
-            inputs = [members, rests, model.arrays, mine.variation.values, mine.positions, mine.velocities]
+            moving = mine.positions, mine.velocities, mine.sand_forces
+            inputs = [members, rests, model.arrays, mine.variation.values, *moving]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
             if self.quantity == "turn":
                 wp.launch(finish_turn, model.worlds, [sums, first], [out], device=device)
@@ -154,12 +150,15 @@ def orientation_of(where: Where = None) -> Sensor:
 
 
 def contact_force_of(where: Where = None) -> Sensor:
-    """What obstacles push masses with along their normals, in all [N], x, y, z; friction is not in it."""
+    """What obstacles push masses with along their normals, in all [N], x, y, z; friction is not in it.
+
+    A `ResistiveGround` tells all that it did in the last step, friction too.
+    """
     return GroupSensor("force", where)
 
 
 def touch_of(where: Where = None) -> Sensor:
-    """The share of masses that touch an obstacle, from 0 to 1."""
+    """The share of masses that touch an obstacle, or on which a `ResistiveGround` acted last, from 0 to 1."""
     return GroupSensor("touch", where)
 
 

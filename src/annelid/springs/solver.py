@@ -64,7 +64,9 @@ class State:
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
-        hollows: How far sand is below each corner of a triangle [m]; kept in ground with an angle of repose.
+        hollows: How far sand is below each corner of a triangle, or pressed if negative [m]; kept in ground with an
+            angle of repose or a stiffness.
+        sand_forces: Force of ground that resists on each mass in the last step [N], shape [n, 3]; kept where it is.
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.
         variation: Parameters in which worlds differ; empty while they do not.
@@ -78,6 +80,7 @@ class State:
     partners: wp.array[Any] = rows("contact")
     slips: wp.array[Any] = rows("contact")
     hollows: wp.array[Any] = rows("corner")
+    sand_forces: wp.array[Any] = rows("sunk")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
     begun: wp.array[Any] = rows("world", wp.int64)
     variation: Variation = nested()
@@ -170,6 +173,7 @@ class Solver:
             partners=partners,
             slips=slips,
             hollows=wp.zeros(self.model.hollow_count, dtype=types.real, device=self.device),
+            sand_forces=wp.zeros(self.model.sunk_count, dtype=types.vec3, device=self.device),
             commands=resting_commands(self.controls, self.worlds, self.device),
             begun=wp.zeros(self.worlds if self.model.batched else 0, dtype=wp.int64, device=self.device),
             variation=unvaried(self.device),
@@ -277,8 +281,8 @@ class Solver:
     def _world_of(self) -> dict[str, wp.array[Any]]:
         """World of each mass, of each channel and of what contacts remember."""
         each = {"mass": self.model.one.mass_count, "channel": len(self.controls)}
-        each["corner"], every = self.model.hollow_count // self.worlds, np.arange(self.worlds)
-        found = {name: np.repeat(every, count) for name, count in each.items()}
+        each |= {"corner": self.model.hollow_count // self.worlds, "sunk": self.model.sunk_count // self.worlds}
+        found = {name: np.repeat(np.arange(self.worlds), count) for name, count in each.items()}
         found["contact"] = self._interactions.world_of_memory()
         return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
 
@@ -620,7 +624,7 @@ class Solver:
         self._work.commands, self._work.begun = state.commands, state.begun
         derive(self.model, self._work, state.variation)
         self._interactions.bind(state.partners, state.slips)
-        self.model.bind_hollows(state.hollows)
+        self.model.bind_sand(state.hollows, state.sand_forces)
         if len(state.accelerations):
             self._work.accelerations = state.accelerations
         self.graphs.clear()

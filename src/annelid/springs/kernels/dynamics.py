@@ -113,7 +113,10 @@ def mass_acceleration(
             first = parameters.obstacle_count
             a = touch_surfaces(first, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
         if wp.static(resisted):
-            a = resist(i, model.sand, x, v_from, inverse_mass, horizon, a)
+            rougher = real(1.0)
+            if wp.static(varied):
+                rougher = scale[2]
+            a = resist(i, model.sand, x, v_from, inverse_mass, horizon, rougher, a)
         if wp.static(guided):
             axis = model.guide_axes[i]
             if model.guides[i] == 1:

@@ -20,13 +20,20 @@ _LOOKS_UP = 0.1  # upward part of the normal of a face from which on sand falls 
 
 @functools.cache
 def carried_of(types: Layout) -> wp.Function:
-    """Acceleration of mass i at a depth below the surface, with what the ground adds to it."""
+    """Acceleration of mass i at a depth, with what the ground adds to it; `rougher` is a factor on friction."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
     pressed = _pressed(types)
 
     @wp.func
     def carried(
-        i: int, sand: wp.array[Sand], depth: real, v_from: vec3, inverse_mass: real, horizon: real, a: vec3
+        i: int,
+        sand: wp.array[Sand],
+        depth: real,
+        v_from: vec3,
+        inverse_mass: real,
+        horizon: real,
+        rougher: real,
+        a: vec3,
     ) -> vec3:
         found = vec3()
         total = real(0.0)
@@ -48,7 +55,7 @@ def carried_of(types: Layout) -> wp.Function:
             along = v - wp.dot(v, normal) * normal
             speed = wp.length(along)
             if speed > real(0.0):  # friction stops what slides, and does not turn it round
-                slower = sand[0].ground.friction * total * inverse_mass * horizon
+                slower = rougher * sand[0].ground.friction * total * inverse_mass * horizon
                 a -= along * (wp.min(real(1.0), slower / speed) / horizon)
         return a
 

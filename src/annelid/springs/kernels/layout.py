@@ -140,6 +140,7 @@ def _sand(real: Any, vec3: Any, bits: int) -> Any:
         level=real,  # cosine of the angle of repose: faces that look down by more keep hollows; 2 where none do
         stiffness=real,  # stress per way into sand before it yields [N/m³]; 0 where it does not give
         hollows=wp.array[real],  # of a state: how far sand is below corners, or pressed if negative [m]; may be empty
+        pushes=wp.array[vec3],  # of a state: force on each mass in the last step [N]; may be empty
         areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
         # Of motions that are run back; here by reference, since the parameters of a kernel on CUDA are limited:
         rates=wp.array2d[real],  # by each number of the ground, of each mass

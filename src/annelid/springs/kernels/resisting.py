@@ -26,27 +26,32 @@ def resist_of(types: Layout) -> wp.Function:
     it from then on; else it acts as strongly as the law says. Of a mass that yields, the direction of motion depends on
     the resistance itself: it is asked twice, first for where the mass would go without sand, then for where it goes in
     the mean of that and of what came out. A corner that has left sand behind feels nothing until it is back.
+    `rougher` is the factor of a world on friction.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
     pushed, slowed, carried = _push(types), slowed_of(real), carried_of(types)
 
     @wp.func
-    def resist(i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, a: vec3) -> vec3:
+    def resist(
+        i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, rougher: real, a: vec3
+    ) -> vec3:
+        free = a
         depth = sand[0].ground.height - x[2]
         if i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
-            a = carried(i, sand, depth, v_from, inverse_mass, horizon, a)
+            a = carried(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
         elif i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
-            free = a
-            push = pushed(i, sand, depth, next_v, v_from * horizon, True)
+            push = pushed(i, sand, depth, next_v, v_from * horizon, True, rougher)
             a = slowed(free, next_v, push * inverse_mass, horizon)
             slow_v = v_from + a * horizon
             if wp.dot(slow_v, slow_v) > real(wp.static(HELD)) * wp.dot(next_v, next_v):
-                push = pushed(i, sand, depth, real(0.5) * (next_v + slow_v), vec3(), False)
+                push = pushed(i, sand, depth, real(0.5) * (next_v + slow_v), vec3(), False, rougher)
                 a = slowed(free, next_v, push * inverse_mass, horizon)
         elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
             for entry in range(sand[0].first[i], sand[0].first[i + 1]):
                 sand[0].hollows[entry] = real(0.0)
+        if i < sand[0].pushes.shape[0]:
+            sand[0].pushes[i] = wp.where(inverse_mass > real(0.0), (a - free) / inverse_mass, vec3())
         return a
 
     return resist
@@ -62,8 +67,9 @@ def _push(types: Layout) -> wp.Function:
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3, way: vec3, leaving: bool) -> vec3:
+    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3, way: vec3, leaving: bool, rougher: real) -> vec3:
         ground = sand[0].ground
+        ground.friction = rougher * ground.friction
         found = vec3()
         area = vec3()
         for entry in range(sand[0].first[i], sand[0].first[i + 1]):

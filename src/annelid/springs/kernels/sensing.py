@@ -20,7 +20,7 @@ def _mean(types: Layout, moving: bool) -> wp.Function:
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
         sums = Sums()
         for axis in range(3):
             if wp.static(moving):
@@ -38,7 +38,7 @@ def _moment(types: Layout) -> wp.Function:
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
         sums = Sums()
         for row in range(3):
             for column in range(3):
@@ -50,12 +50,15 @@ def _moment(types: Layout) -> wp.Function:
 
 @functools.cache
 def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool) -> wp.Function:
-    """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground."""
+    """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground.
+
+    Of ground that resists it is all that it did in the last step, along surfaces as well.
+    """
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
     gap_of, shape, push_at = obstacle_gap(types, kinds, shaped), shaped_obstacle(types), push_of(types, growing)
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3) -> Sums:
+    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
         sums = Sums()
         if x[3] > real(0.0):  # what is fixed is held, whatever pushes
             for k in range(model.parameters[0].obstacle_count):
@@ -72,6 +75,11 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
                     for axis in range(3):
                         sums[axis] = sums[axis] + wp.float64(push * normal[axis])
                     sums[3] = wp.float64(1.0)
+        if i < sand.shape[0]:
+            if wp.length_sq(sand[i]) > real(0.0):
+                for axis in range(3):
+                    sums[axis] = sums[axis] + wp.float64(sand[i][axis])
+                sums[3] = wp.float64(1.0)
         return sums
 
     return value
@@ -98,6 +106,7 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool =
         parameters: wp.array[wp.float64],  # of worlds; empty where they do not differ
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
+        sand: wp.array[vec3],  # what ground that resists did to each mass in the last step [N]; may be empty
         sums_out: wp.array2d[Sums],
     ):
         world, part = wp.tid()
@@ -109,7 +118,7 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool =
         total = Sums()
         for k in range(part, members.shape[0], wp.static(PARTS)):
             i = world * model.masses_a_world + members[k]
-            total += value(i, rests[k], model, positions[i], velocities[i], ground)
+            total += value(i, rests[k], model, positions[i], velocities[i], ground, sand)
         sums_out[world, part] = total
 
     return add
