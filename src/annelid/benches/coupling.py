@@ -9,6 +9,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
@@ -31,6 +32,7 @@ CASES = {
 
 
 _PIECE = 0.05  # simulated at a time [s]
+_FASTER = 100.0  # than grains: what ground that stands for them should be in worlds side by side on a GPU
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,16 @@ class Options:
     """Simulated time before it is measured [s]."""
     cases: tuple[str, ...] = ()
     """small, large or both; by default the one that suits the device."""
+    worlds: int | None = None
+    """Worms side by side in ground that stands for grains; by default 256 on CUDA and 8 on CPUs."""
 
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """How many times faster than real time a worm crawls in sand."""
     if not 0.0 < options.seconds < float("inf") or options.settle < 0.0:
         raise InvalidValue(f"--seconds {options.seconds} must be positive and --settle {options.settle} not negative.")
+    if options.worlds is not None and options.worlds < 1:
+        raise InvalidValue(f"--worlds must be 1 or more, not {options.worlds}.")
     for name in options.cases or (("large",) if device.is_cuda else ("small",)):
         if name not in CASES:
             raise InvalidValue(f"--cases must be some of {', '.join(CASES)}, not {name!r}.")
@@ -66,11 +72,31 @@ def _measure(name: str, case: Case, device: wp.Device, threads: int | None, opti
     source = f"steps of {model.springs.dt:.3g} s and {simulation.dt:.3g} s"
     yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
     yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
-    stand_in = scene.worm.on_resistive_ground(scene.body(), scene.medium, device=device, threads=threads)
-    stand_in.run(options.settle)
-    faster = real_time(stand_in, options.seconds)
-    yield Measurement(f"{name}-resistive-real-time", faster, source=f"steps of {stand_in.dt:.3g} s")
+    yield from _without_grains(name, scene, factor, device, threads, options)
+
+
+def _without_grains(
+    name: str, scene: Sandworm, factor: float, device: wp.Device, threads: int | None, options: Options
+) -> Iterator[Measurement]:
+    """The worm in ground that stands for grains, alone and among others, beside how fast it is in grains."""
+
+    def built(worlds: int | None = None) -> Simulation[springs.Solver]:
+        on_ground = scene.worm.on_resistive_ground
+        return on_ground(scene.body(), scene.medium, worlds=worlds, device=device, threads=threads)
+
+    alone = built()
+    alone.run(options.settle)
+    faster = real_time(alone, options.seconds)
+    yield Measurement(f"{name}-resistive-real-time", faster, source=f"steps of {alone.dt:.3g} s")
     yield Measurement(f"{name}-resistive-over-grains", faster / factor)
+    worlds = options.worlds or (256 if device.is_cuda else 8)
+    batch = built(worlds)
+    batch.run(options.settle)
+    together = worlds * real_time(batch, options.seconds)
+    source = f"{worlds} worlds, simulated seconds of all of them in a second"
+    yield Measurement(f"{name}-resistive-worlds-real-time", together, source=source)
+    wanted = _FASTER if device.is_cuda else None
+    yield Measurement(f"{name}-resistive-worlds-over-grains", together / factor, "", wanted, bound="at-least")
 
 
 def real_time(simulation: Simulation[Any], seconds: float) -> float:

@@ -92,7 +92,13 @@ class BuriedWorm:
         )
 
     def on_resistive_ground(
-        self, body: springs.Body, medium: str, *, device: str | wp.Device = "auto", threads: int | None = None
+        self,
+        body: springs.Body,
+        medium: str,
+        *,
+        worlds: int | None = None,
+        device: str | wp.Device = "auto",
+        threads: int | None = None,
     ) -> Simulation[springs.Solver]:
         """The worm as deep in ground that resists like sand, without grains.
 
@@ -101,13 +107,14 @@ class BuriedWorm:
         Args:
             body: What `body` gave, with or without what makes it swell.
             medium: What the ground is, see `ResistiveGround`.
+            worlds: Worms side by side that know nothing of each other; None for one by itself.
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
         sand = ResistiveGround(medium, height=self.depth, friction=self.friction, stiffness=_STIFFNESS, buried=True)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
-        return springs.simulation(placed, obstacles=[sand], dt=step, device=device, threads=threads)
+        return springs.simulation(placed, obstacles=[sand], dt=step, worlds=worlds, device=device, threads=threads)
 
     def simulation(
         self, body: springs.Body, *, device: str | wp.Device = "auto", threads: int | None = None
