@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import warp as wp
@@ -13,6 +13,7 @@ import warp as wp
 from annelid import coupling, grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.simulation import Simulation
+from annelid.envs.grounds import require_ground
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import sandworm as kernels
 from annelid.envs.task import Task
@@ -23,6 +24,8 @@ _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the begin
 _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
 _SLACK = 1e-6  # of limits, which single precision would reach beyond
+
+SandGround = Literal["grains", "resistive"]
 
 
 class SandWorm(Task):
@@ -41,6 +44,8 @@ class SandWorm(Task):
         action_time: Simulated time of an action [s]; it is a whole number of steps.
         seconds: Length of an episode [s].
         noise: Largest swelling that an episode begins with.
+        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a hundredth of the time.
+        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
@@ -58,6 +63,8 @@ class SandWorm(Task):
     action_time: float = 0.05
     seconds: float = 6.0
     noise: float = 0.02
+    ground: SandGround = "grains"
+    medium: str = "sand-loose"
     arrays = "warp"
 
     def __post_init__(self) -> None:
@@ -73,6 +80,7 @@ class SandWorm(Task):
         require("action_time", self.action_time, 1e-3, 10.0)
         require("seconds", self.seconds, 1e-3, 1e6)
         require("noise", self.noise, 0.0, 0.1)
+        require_ground(self.ground, SandGround)
 
     @property
     def worm(self) -> BuriedWorm:
@@ -82,19 +90,27 @@ class SandWorm(Task):
 
     # --- building ---
 
-    def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[coupling.Solver]:
-        """Worms in their sand, as one has settled there, whose segments take commands."""
-        worm, (rested, bed) = self.worm, self._rest(find_device(device), threads)
-        body = rested.copy()
-        for k in range(self.segments):
-            low, high = 1.0 - self.swelling - _SLACK, 1.0 + self.swelling + _SLACK
-            body.control(f"segment-{k}", self._segment_of == k, low=low, high=high)
+    def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[Any]:
+        """Worms in their sand, as one has settled among grains, whose segments take commands."""
+        worm = self.worm
+        if self.ground == "resistive":
+            body = self._commanded(worm.body())
+            return worm.on_resistive_ground(body, self.medium, worlds=worlds, device=device, threads=threads)
+        rested, bed = self._rest(find_device(device), threads)
+        body = self._commanded(rested.copy())
         simulation = coupling.simulation(
             body, bed, obstacles=worm.sandbox().walls(), skin=worm.skin, stretch=worm.stretch, inside="allow",
             overlapping="allow", worlds=worlds, device=device, threads=threads,
         )  # fmt: skip
         simulation.solver.reserve(simulation.state, *_ROOM)
         return simulation
+
+    def _commanded(self, body: springs.Body) -> springs.Body:
+        """The body, whose segments take commands."""
+        low, high = 1.0 - self.swelling - _SLACK, 1.0 + self.swelling + _SLACK
+        for k in range(self.segments):
+            body.control(f"segment-{k}", self._segment_of == k, low=low, high=high)
+        return body
 
     @cached_property
     def _segment_of(self) -> np.ndarray:
@@ -118,7 +134,7 @@ class SandWorm(Task):
             anatomy=self._anatomy(worlds),
             values=wp.zeros((count, self.segments), dtype=wp.float64, device=device),
             measured={name: wp.zeros(count, dtype=wp.vec3d, device=device) for name in ("places", "velocities")},
-            weight=float(worlds.simulation.solver.model.springs.one.masses.sum()) * 9.81,
+            weight=float(self.worm.body().masses.sum()) * 9.81,
         )
 
     def steps_of_action(self, dt: float) -> int:
@@ -142,7 +158,7 @@ class SandWorm(Task):
 
     def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
         """Mean places and velocities of the worms."""
-        own, state = worlds.own, worlds.state.springs
+        own, (state, _) = worlds.own, self._worms(worlds)
         inputs, outputs = [own.anatomy, state.positions, state.velocities], list(own.measured.values())
         wp.launch(kernels.survey, worlds.count, inputs, outputs, device=worlds.device)
         return dict(own.measured)
@@ -166,11 +182,16 @@ class SandWorm(Task):
 
     def observe(self, worlds: Batch, mask: wp.array[Any]) -> None:
         """Write what segments feel, and how the worm moves."""
-        own, state, seen = worlds.own, worlds.state, worlds.observations["observation"]
-        inputs = [mask, own.weight, own.anatomy, state.springs.positions, state.contact_forces, state.commands]
+        own, (state, forces), seen = worlds.own, self._worms(worlds), worlds.observations["observation"]
+        inputs = [mask, own.weight, own.anatomy, state.positions, forces, worlds.state.commands]
         wp.launch(kernels.feel, (worlds.count, self.segments), inputs, [seen], device=worlds.device)
         inputs = [mask, self.length, own.anatomy, worlds.now["velocities"]]
         wp.launch(kernels.show_motion, worlds.count, inputs, [seen], device=worlds.device)
+
+    def _worms(self, worlds: Batch) -> tuple[springs.State, wp.array[Any]]:
+        """The springs of the worms, and what grains or ground do to their masses [N]."""
+        state = worlds.state
+        return (state, state.sand_forces) if self.ground == "resistive" else (state.springs, state.contact_forces)
 
     def info(self, worlds: Batch) -> dict[str, np.ndarray]:
         """Where the middle of each worm is along x [m]."""
@@ -178,7 +199,7 @@ class SandWorm(Task):
 
     def _anatomy(self, worlds: Batch) -> Any:
         """Springs along and across each segment, and its surface masses."""
-        body, guests, segment_of = self.worm.body(), worlds.simulation.solver.model.guests, self._segment_of
+        body, segment_of = self.worm.body(), self._segment_of
         across = np.diff(body.positions[body.springs], axis=1)[:, 0]
         cosines = np.abs(across[:, 0]) / np.linalg.norm(across, axis=1)
         ways = [np.flatnonzero(cosines > _ALONG), np.flatnonzero(cosines < _ACROSS)]
@@ -186,21 +207,30 @@ class SandWorm(Task):
         chosen, begins = np.concatenate(ways), (0, len(ways[0]))
         edges = np.arange(self.segments + 1)
         first = [at + np.searchsorted(segment_of[way], edges) for at, way in zip(begins, ways, strict=True)]
-        own = guests.members[: len(guests.members) // worlds.count]
+        own, rows, count = self._felt(worlds, body)
         own_segments = _parts(body.positions[own, 0], body, self.segments)
-        members = np.argsort(own_segments, kind="stable")
+        order = np.argsort(own_segments, kind="stable")
 
         def integers(values: Any, dtype: Any = wp.int32) -> wp.array[Any]:
             return wp.array(np.asarray(values, np.int32), dtype=dtype, device=worlds.device)
 
         anatomy: Any = kernels.Anatomy()
-        anatomy.masses, anatomy.surface, anatomy.segments = body.mass_count, len(own), self.segments
+        anatomy.masses, anatomy.surface, anatomy.segments = body.mass_count, count, self.segments
         anatomy.first_spring, anatomy.ends = integers(first), integers(body.springs[chosen], wp.vec2i)
         lengths = body.rest_lengths[chosen].astype(np.float32)
         anatomy.rest_lengths = wp.array(lengths, dtype=wp.float32, device=worlds.device)
-        anatomy.first_member = integers(np.searchsorted(own_segments[members], edges))
-        anatomy.members = integers(members)
+        anatomy.first_member = integers(np.searchsorted(own_segments[order], edges))
+        anatomy.members = integers(rows[order])
         return anatomy
+
+    def _felt(self, worlds: Batch, body: springs.Body) -> tuple[np.ndarray, np.ndarray, int]:
+        """Masses of the surface of a worm, the rows of `_worms` that have their forces, and how many rows it has."""
+        if self.ground == "resistive":
+            masses = np.unique(body.triangles)
+            return masses, masses, body.mass_count
+        guests = worlds.simulation.solver.model.guests
+        masses = guests.members[: len(guests.members) // worlds.count]
+        return masses, np.arange(len(masses)), len(masses)
 
 
 def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[springs.Body, grains.Bed]:

@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.simulation import Simulation
+from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.task import Task
@@ -28,6 +29,8 @@ class SpringWalker(Task):
     Attributes:
         inflation: Expansion of a fully inflated group, a fraction of its length.
         friction: Coulomb friction of the ground.
+        ground: "rigid", or "resistive": sand without grains, into which it sinks.
+        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
         dt: Time step [s].
         substeps: Steps in an action.
         seconds: Length of an episode [s].
@@ -38,6 +41,8 @@ class SpringWalker(Task):
 
     inflation: float = 0.7
     friction: float = 0.8
+    ground: LevelGround = "rigid"
+    medium: str = "sand-loose"
     dt: float = 6e-5
     substeps: int = 800
     seconds: float = 4.8
@@ -47,6 +52,7 @@ class SpringWalker(Task):
     def __post_init__(self) -> None:
         require("inflation", self.inflation, 0.0, 0.9)
         require("friction", self.friction, 0.0, 10.0)
+        require_ground(self.ground)
         require("dt", self.dt, 1e-7, 7e-5)
         require("substeps", self.substeps, 1, 1_000_000, whole=True)
         require("seconds", self.seconds, 1e-3, 1e6)
@@ -67,8 +73,9 @@ class SpringWalker(Task):
 
     def build(self, **machine: Any) -> Simulation[springs.Solver]:
         """The quadruped on the ground."""
-        plane = ground(self.friction, stiffness=100.0, restitution=0.2)
-        return springs.simulation(self.body, dt=self.dt, obstacles=[plane], velocity_damping=2.0, **machine)
+        rigid = ground(self.friction, stiffness=100.0, restitution=0.2)
+        below = level_ground(self.ground, rigid, self.medium, self.friction)
+        return springs.simulation(self.body, dt=self.dt, obstacles=[below], velocity_damping=2.0, **machine)
 
     def steps_of_action(self, dt: float) -> int:
         """Steps in an action."""

@@ -12,14 +12,12 @@ from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
+from annelid.robots.sand_ground import sand_ground
 from annelid.robots.sandbox import Sandbox
-from annelid.shapes import Capsule, ResistiveGround, Surface
+from annelid.shapes import Capsule, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
 _SLENDER = 12.0  # its length in radii
-_STIFFNESS = (
-    1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
-)
 _SHARE_OF_STABLE = 0.95  # the step there, as a part of the stable one: worms come as far as in a quarter of it
 
 
@@ -111,7 +109,7 @@ class BuriedWorm:
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
-        sand = ResistiveGround(medium, height=self.depth, friction=self.friction, stiffness=_STIFFNESS, buried=True)
+        sand = sand_ground(medium, self.friction, height=self.depth, buried=True)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
         return springs.simulation(placed, obstacles=[sand], dt=step, worlds=worlds, device=device, threads=threads)

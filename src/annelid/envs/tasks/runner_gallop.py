@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from annelid import control, springs
 from annelid.core.simulation import Simulation
+from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.task import Task
 from annelid.envs.worlds import require
 from annelid.robots.runner import LEGS, LENGTH, runner
@@ -22,6 +23,8 @@ class RunnerGallop(Task):
         speed: Largest speed of a motor, forwards or backwards [rad/s].
         torque: Largest torque of a motor [N m].
         friction: Coulomb friction of the ground.
+        ground: "rigid", or "resistive": sand without grains, into which it sinks.
+        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
     seconds = 2.0
@@ -30,6 +33,8 @@ class RunnerGallop(Task):
     speed: float = 20.0
     torque: float = 0.15
     friction: float = 0.9
+    ground: LevelGround = "rigid"
+    medium: str = "sand-loose"
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": f"speed asked of each leg ({', '.join(LEGS)}), from −1 to 1",
@@ -45,12 +50,14 @@ class RunnerGallop(Task):
         require("speed", self.speed, 1.0, 50.0)
         require("torque", self.torque, 0.01, 0.5)
         require("friction", self.friction, 0.0, 10.0)
+        require_ground(self.ground)
 
     def build(self, **machine: Any) -> Simulation[springs.Solver]:
         """The robot on its legs."""
         asked = springs.Command(-self.speed, self.speed)
+        rigid = ground(self.friction, stiffness=300.0, restitution=0.2)
         simulation = springs.simulation(
-            runner(_SPACING), dt=_STEP, obstacles=[ground(self.friction, stiffness=300.0, restitution=0.2)],
+            runner(_SPACING), dt=_STEP, obstacles=[level_ground(self.ground, rigid, self.medium, self.friction)],
             motors=[springs.Motor(f"{leg}-hinge", speed=asked, limit=self.torque) for leg in LEGS], **machine,
         )  # fmt: skip
         sensors = simulation.sensors

@@ -9,6 +9,7 @@ import numpy as np
 
 from annelid import control, springs
 from annelid.core.simulation import Simulation
+from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.task import Task
 from annelid.envs.worlds import require
 from annelid.shapes import ground
@@ -24,6 +25,8 @@ class WormCrawl(Task):
         segments: Parts of the worm that swell on their own, each two masses long.
         swelling: Largest change of the length of a spring, a fraction of it.
         friction: Coulomb friction of the ground.
+        ground: "rigid", or "resistive": sand without grains, into which it sinks.
+        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
     seconds = 4.0
@@ -32,6 +35,8 @@ class WormCrawl(Task):
     segments: int = 6
     swelling: float = 0.25
     friction: float = 0.8
+    ground: LevelGround = "rigid"
+    medium: str = "sand-loose"
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": "size asked of each segment along x, from −1 to 1",
@@ -47,6 +52,7 @@ class WormCrawl(Task):
         require("segments", self.segments, 1, 64, whole=True)
         require("swelling", self.swelling, 0.01, 0.4)
         require("friction", self.friction, 0.0, 10.0)
+        require_ground(self.ground)
 
     @property
     def length(self) -> float:
@@ -60,7 +66,8 @@ class WormCrawl(Task):
         part = self._segment(body.positions[body.springs].mean(axis=1)[:, 0])
         for k in range(self.segments):
             body.control(f"segment {k + 1}", part == k, low=low, high=high)
-        simulation = springs.simulation(body, dt=_STEP, obstacles=[ground(self.friction)], **machine)
+        below = level_ground(self.ground, ground(self.friction), self.medium, self.friction)
+        simulation = springs.simulation(body, dt=_STEP, obstacles=[below], **machine)
         sensors, owner = simulation.sensors, self._segment(body.positions[:, 0])
         sensors.add("commanded", control.commanded())
         sensors.add("place", springs.position_of())
