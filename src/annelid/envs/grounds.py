@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from annelid.core.errors import UnknownName
-from annelid.robots.sand_ground import sand_ground
+from annelid.robots.sandbox import sand_ground
 from annelid.shapes import Obstacle, Rigid
 
 LevelGround = Literal["rigid", "resistive"]

@@ -12,8 +12,7 @@ from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
-from annelid.robots.sand_ground import sand_ground
-from annelid.robots.sandbox import Sandbox
+from annelid.robots.sandbox import Sandbox, sand_ground
 from annelid.shapes import Capsule, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii

@@ -1,4 +1,4 @@
-"""A box of grains for robots to move in."""
+"""A box of grains for robots to move in, and ground that stands for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.grains.filling import GrainsStuck, fill
-from annelid.shapes import Box, Rigid, Surface, box_walls
+from annelid.shapes import Box, ResistiveGround, Rigid, Surface, box_walls
+
+_STIFFNESS = (
+    1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
+)
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -65,3 +69,15 @@ class Sandbox:
         x, y = 0.5 * self.length, 0.5 * self.width
         surface = Surface(friction=self.grain.friction, rolling=self.grain.rolling)
         return box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface, world=world)
+
+
+def sand_ground(medium: str, friction: float, *, height: float = 0.0, buried: bool = False) -> ResistiveGround:
+    """Level ground that gives before it yields: soft robots weigh a small part of what sand could bear.
+
+    Args:
+        medium: Name of a medium, or path of a file with one that was fitted; see `ResistiveGround`.
+        friction: Coulomb coefficient between robot and sand.
+        height: Height of the surface [m].
+        buried: Whether the robot may start below it.
+    """
+    return ResistiveGround(medium, height=height, friction=friction, stiffness=_STIFFNESS, buried=buried)
