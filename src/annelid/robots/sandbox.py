@@ -11,14 +11,13 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, ResistiveGround, Rigid, Surface, box_walls
 
-_STIFFNESS = (
-    1.0e6  # of the ground that stands for grains [N/m³]: half or twice of it moves the worm of the bench by a tenth
-)
-
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
 
 _ATTEMPTS, _APART = 5, 100_003  # to fill a box, and how far apart their seeds are
+
+# Of ground that stands for grains [N/m³]; half or twice of it moves the worm of the bench by a tenth.
+_STIFFNESS = 1.0e6
 
 
 @dataclass(frozen=True, kw_only=True)
