@@ -44,7 +44,7 @@ class SandWorm(Task):
         action_time: Simulated time of an action [s]; it is a whole number of steps.
         seconds: Length of an episode [s].
         noise: Largest swelling that an episode begins with.
-        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a hundredth of the time.
+        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time.
         medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
