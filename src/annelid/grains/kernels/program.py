@@ -34,7 +34,7 @@ from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.pairs import pair_impulses, pair_quads
 from annelid.grains.kernels.paper import paper_pairs
-from annelid.grains.kernels.quads import as_quads, from_quads, vec16
+from annelid.grains.kernels.quads import as_quads, vec16, with_more
 from annelid.grains.kernels.sums import ContactSum, added
 from annelid.grains.kernels.touch import body_impulses
 
@@ -122,7 +122,7 @@ def grain_quads(features: Features, *, blended: bool = False) -> wp.Function:
         total = pairs(i, final, parameters, grains, lists)
         if wp.static(with_bodies):
             if lists.counts[i][1] > 0:
-                total = as_quads(added(from_quads(total), touch(i, final, parameters, grains, lists, bodies)))
+                total = with_more(total, touch(i, final, parameters, grains, lists, bodies))
         return total
 
     return quads

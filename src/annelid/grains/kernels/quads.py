@@ -22,7 +22,7 @@ from annelid.grains.kernels.layout import (
     Lists,
     Parameters,
 )
-from annelid.grains.kernels.sums import ContactSum, contact_sum
+from annelid.grains.kernels.sums import ContactSum
 
 wp.set_module_options({"enable_backward": False})
 
@@ -41,16 +41,22 @@ def as_quads(a: ContactSum) -> vec16:
     )  # fmt: skip
 
 
-@wp.func
-def from_quads(a: vec16) -> ContactSum:
-    return contact_sum(
-        wp.vec3(a[0], a[1], a[2]),
-        wp.vec3(a[4], a[5], a[6]),
-        wp.vec3(a[8], a[9], a[10]),
-        wp.vec3(a[12], a[13], a[14]),
-        a[3],
-        a[7],
-    )
+@wp.func_native(
+    """
+    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
+    Row* rows = (Row*)&total;
+    const float highest = wp::max(total[7], more.change);
+    rows[0] += (Row){more.impulse[0], more.impulse[1], more.impulse[2], more.contacts};
+    rows[1] += (Row){more.angular[0], more.angular[1], more.angular[2], 0.0f};
+    rows[2] += (Row){more.predicted[0], more.predicted[1], more.predicted[2], 0.0f};
+    rows[3] += (Row){more.predicted_angular[0], more.predicted_angular[1], more.predicted_angular[2], 0.0f};
+    total[7] = highest;
+    return total;
+"""
+)
+def with_more(total: vec16, more: ContactSum) -> vec16:
+    """The sums of both, and the larger of the two changes."""
+    ...
 
 
 _BEGIN = """
