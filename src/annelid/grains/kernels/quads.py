@@ -56,7 +56,6 @@ def as_quads(a: ContactSum) -> vec16:
 )
 def with_more(total: vec16, more: ContactSum) -> vec16:
     """The sums of both, and the larger of the two changes."""
-    ...
 
 
 _BEGIN = """
@@ -216,4 +215,3 @@ def finish_quads(features: Features) -> wp.Function:
 )
 def kept_quads(i: int, lists: Lists) -> vec16:
     """What `foresee_quads` has kept of a sweep."""
-    ...

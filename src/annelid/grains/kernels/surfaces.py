@@ -117,7 +117,6 @@ def grid_gap(distances: wp.array[wp.float32], body: Body, x: wp.vec3) -> wp.vec4
 )
 def needs_no_turn(turn: wp.quat) -> bool:
     """Whether a CPU, which is quick to branch, can save itself a turn; planes in a state are not turned."""
-    ...
 
 
 @functools.cache
