@@ -53,6 +53,16 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Turn what pushes guests into forces on masses."""
     types = layout(real)
     vec3, vec4, place = types.vec3, types.vec4, place_of(real)
+    spread, alone = spread_of(real), lanes == 1
+
+    @wp.func
+    def couple_force(g: int, couple: wp.vec3, own: wp.vec3, guests: GuestArrays, past: Past, x: wp.array[vec4]):
+        middle = past.centers[g]
+        turns = past.turns[g]
+        if wp.static(alone):
+            if turns[0, 0] == 0.0:  # left out when it was seated close to nothing; masses have not moved since
+                middle, turns = spread(g, place(guests.corners[g][0], guests, x), 0, 1, guests, x)
+        return wp.cross(turns * couple, own - middle)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def press(
@@ -79,16 +89,18 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
         strain = float(0.0)
         for k in range(guests.first_hung[s] + lane, guests.first_hung[s + 1], wp.static(lanes)):
             g = guests.hung[k]
-            impulse += guests.hung_weights[k] * guests.pushes[3 * g]
-            predicted += guests.hung_weights[k] * guests.pushes[3 * g + 2]
-            strain += guests.hung_weights[k] * wp.where(guests.touching[g] > 0.0, 1.0, 0.0)
+            if wp.static(not alone) or guests.touching[g] > 0.0:
+                impulse += guests.hung_weights[k] * guests.pushes[3 * g]
+                predicted += guests.hung_weights[k] * guests.pushes[3 * g + 2]
+                strain += guests.hung_weights[k] * wp.where(guests.touching[g] > 0.0, 1.0, 0.0)
         force = impulse / dt
         own = place(s, guests, x)
         for k in range(guests.first_turned[s] + lane, guests.first_turned[s + 1], wp.static(lanes)):
             g = guests.turned[k]
-            couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(past.last[g], guests.pushes[3 * g])
-            if couple[0] != 0.0 or couple[1] != 0.0 or couple[2] != 0.0:  # most guests touch nothing
-                force += wp.cross(past.turns[g] * couple, own - past.centers[g])
+            if wp.static(not alone) or guests.touching[g] > 0.0:
+                couple = guests.pushes[3 * g + 1] / dt - drift * wp.cross(past.last[g], guests.pushes[3 * g])
+                if couple[0] != 0.0 or couple[1] != 0.0 or couple[2] != 0.0:  # most guests touch nothing
+                    force += couple_force(g, couple, own, guests, past, x)
         if wp.static(lanes > 1):
             impulse = vector_over_lanes(impulse, wp.static(lanes))
             predicted = vector_over_lanes(predicted, wp.static(lanes))
@@ -119,8 +131,11 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         past: Past, grains: Grains,
     ):  # fmt: skip
         own = guests.corners[g][0]
-        middle, turns = spread(g, place(own, guests, x), lane, wp.static(lanes), guests, x)
+        middle = wp.vec3()
+        turns = wp.mat33()
         spin = wp.vec3()
+        if wp.static(shared) or touching:  # a CPU finds it when something does turn the guest: see `press`
+            middle, turns = spread(g, place(own, guests, x), lane, wp.static(lanes), guests, x)
         if touching:
             reference = velocity_at(own, guests, v)
             spin = spin_around(g, middle, turns, reference, lane, wp.static(lanes), guests, x, v)

@@ -35,7 +35,8 @@ from annelid.grains.kernels.layout import (
 )
 from annelid.grains.kernels.maxima import highest, largest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses
+from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses, grain_quads
+from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads, kept_quads
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
 
@@ -127,13 +128,37 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: boo
 
 
 @functools.cache
+def sweep_share(features: Features, *, blended: bool) -> wp.Function:
+    """A function for each member: a sweep over its grains, the plain or another one."""
+    impulses, look_ahead, world = grain_quads(features, blended=blended), foresee_quads(features), world_of(features)
+
+    @wp.func
+    def sweep(
+        low: int, high: int, number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
+        grains_out: Grains,
+    ):  # fmt: skip
+        final = int(1)
+        if wp.static(blended):
+            final = number
+        for i in range(low, high):
+            w = world(i, grains)
+            if goes_on(number, w, parameters, lists):  # else grains stay as an even number of sweeps has left them
+                total = impulses(i, 1, final, parameters, grains, lists, bodies)
+                if number % 2 != 0:  # of a pair the second is judged
+                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
+                look_ahead(i, total, parameters, grains, lists, grains_out)
+
+    return sweep
+
+
+@functools.cache
 def team_solve(features: Features) -> wp.Function:
     """A function for each member of a team: one step. It returns how often the team has met.
 
     Grains are read from `a` and end there; `b` is used on the way.
     """
-    begin, go_on = (grain_sweep(features, blended=blended) for blended in (False, True))
-    complete, tracked, with_points = finish(features), features.tracked, features.points
+    begin, go_on = (sweep_share(features, blended=blended) for blended in (False, True))
+    complete, tracked, with_points = finish_quads(features), features.tracked, features.points
     sums = body_total(features) if tracked else None
     expect = foresee_body(features) if tracked else None
     move = move_body(features) if tracked else None
@@ -173,11 +198,10 @@ def team_solve(features: Features) -> wp.Function:
             if number % 2 == 0:
                 before = b
                 after = a
-            for i in range(low, high):
-                if number == wp.static(BEGINS):
-                    begin(i, 0, 1, number, parameters, before, lists, bodies, after)
-                else:
-                    go_on(i, 0, 1, number, parameters, before, lists, bodies, after)
+            if number == wp.static(BEGINS):
+                begin(low, high, number, parameters, before, lists, bodies, after)
+            else:
+                go_on(low, high, number, parameters, before, lists, bodies, after)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
@@ -191,7 +215,7 @@ def team_solve(features: Features) -> wp.Function:
             going = lists.active[0] == 1
             number += 1
         for i in range(low, high):
-            complete(i, step, lists.totals[i], parameters, b, lists, a)
+            complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
         if wp.static(tracked):
             if rank == 0:
                 for k in range(bodies.count):

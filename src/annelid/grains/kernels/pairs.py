@@ -28,6 +28,7 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
+from annelid.grains.kernels.quads import vec16
 from annelid.grains.kernels.rows import FORGET, GROUP_OF_LANES, PLACES
 from annelid.grains.kernels.sums import ContactSum, from_row, vec14
 
@@ -191,6 +192,7 @@ _OWN_GROUPS = (
     @AHEAD_OF_TIME@
 #endif
     const int length = ((const int*)lists.counts.data)[2 * i];
+    @UNLISTED@
     for (int k = 0; k < length; k += WIDTH) {
 """
 )
@@ -259,20 +261,8 @@ _NONSMOOTH = """
     }
 """
 
-_END = """
-#if defined(__CUDA_ARCH__)
-    @OUT@
-#else
-    float out[14];
-    #define SUM(a) sum_of(FOLD(a))
-    const auto sum_of = [](const Four a) { return (a.x + a.y) + (a.z + a.w); };
-    out[0] = SUM(sx); out[1] = SUM(sy); out[2] = SUM(sz); out[3] = SUM(tx); out[4] = SUM(ty); out[5] = SUM(tz);
-    out[6] = SUM(hx); out[7] = SUM(hy); out[8] = SUM(hz); out[9] = SUM(kx); out[10] = SUM(ky); out[11] = SUM(kz);
-    out[12] = SUM(touching);
-    const Four high = HIGHEST(worst);
-    out[13] = high.x; if (high.y > out[13]) out[13] = high.y; if (high.z > out[13]) out[13] = high.z;
-    if (high.w > out[13]) out[13] = high.w;
-    #undef SUM
+_UNDEFINED = """
+#if !defined(__CUDA_ARCH__)
     #undef MIX
     #undef TURN
     #undef ROW
@@ -297,10 +287,42 @@ _END = """
     #undef TAKE
     #undef GIVE
     @FORGET@
+"""
+
+_END = (
+    """
+    @OUT@
+"""
+    + _UNDEFINED
+    + """
     wp::vec_t<14, wp::float32> total;
     for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
 """
+)
+
+# On a CPU, as a `ContactSum` lies in memory.
+_END_OF_QUADS = (
+    """
+    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
+    wp::vec_t<16, wp::float32> total;
+    Row* rows = (Row*)&total;
+    #define PAIRS(a, b) (MIX(a, b, 0, 2, 4, 6) + MIX(a, b, 1, 3, 5, 7))
+    #define SUMS(a, b, c, d) PAIRS(PAIRS(FOLD(a), FOLD(b)), PAIRS(FOLD(c), FOLD(d)))
+    Four angular = SUMS(tx, ty, tz, zero);
+    angular.w = __builtin_reduce_max(HIGHEST(worst));
+    rows[0] = SUMS(sx, sy, sz, touching);
+    rows[1] = angular;
+    rows[2] = SUMS(hx, hy, hz, zero);
+    rows[3] = SUMS(kx, ky, kz, zero);
+    #undef SUMS
+    #undef PAIRS
+"""
+    + _UNDEFINED
+    + """
+    return total;
+"""
+)
 
 _SAME_SIZE = {
     "SIZES": "const F ri = parameters.radius, mi = parameters.inverse_mass; rj = ri; mj = mi;",
@@ -561,13 +583,8 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
     }
 
 
-@functools.cache
-def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
-    """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
-
-    What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which one it is. `rows` says which rows it is asked for.
-    """
+def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **more: str) -> str:
+    """The text of a sweep over the neighbours of grain i, with what it ends with."""
     judged = features.judged_by_bodies
     if rows == APART:  # with the same arithmetic, but for what concerns guests
         features = replace(features, guests=False)
@@ -615,11 +632,21 @@ def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL)
     kept += ["earlier"] if blended else []
     parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept)
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
-    text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + _END
-    for name, part in parts.items():
+    text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + end
+    for name, part in (parts | {"UNLISTED": "", **more}).items():
         text = text.replace(f"@{name}@", part)
+    return text
 
-    @wp.func_native(text)
+
+@functools.cache
+def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
+    """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
+
+    What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
+    final, and that number says which one it is. `rows` says which rows it is asked for. On CUDA.
+    """
+
+    @wp.func_native(_text(features, _END, blended=blended, rows=rows))
     def row_of_sums(
         i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
     ) -> vec14: ...
@@ -631,3 +658,14 @@ def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL)
         return from_row(row_of_sums(i, lane, lanes, final, parameters, grains, lists))
 
     return pairs
+
+
+@functools.cache
+def pair_quads(features: Features, *, blended: bool = False) -> wp.Function:
+    """A function `(i, final, parameters, grains, lists) -> vec16`: the same on a CPU, see `kernels.quads`."""
+    unlisted = "if (length == 0) return wp::vec_t<16, wp::float32>(0.0f);"
+
+    @wp.func_native(_text(features, _END_OF_QUADS, blended=blended, UNLISTED=unlisted))
+    def quads(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists) -> vec16: ...
+
+    return quads

@@ -106,6 +106,19 @@ def grid_gap(distances: wp.array[wp.float32], body: Body, x: wp.vec3) -> wp.vec4
     return wp.vec4(n[0], n[1], n[2], gap)
 
 
+@wp.func_native(
+    """
+#if defined(__CUDA_ARCH__)
+    return false;
+#else
+    return turn[3] == 1.0f;
+#endif
+"""
+)
+def needs_no_turn(turn: wp.quat) -> bool:
+    """Whether a CPU, which is quick to branch, can save itself a turn; planes in a state are not turned."""
+
+
 @functools.cache
 def surface_gap(kinds: tuple[int, ...]) -> wp.Function:
     """A function `(body number, point in the world, bodies) -> vec4`: unit normal in the world, and gap [m].
@@ -120,6 +133,10 @@ def surface_gap(kinds: tuple[int, ...]) -> wp.Function:
     def gap(b: int, x: wp.vec3, bodies: Bodies) -> wp.vec4:
         body = bodies.forms[b]
         turn = bodies.turns[b]
+        if wp.static(planes):
+            if body.kind == wp.static(PLANE) and needs_no_turn(turn):
+                out = body.size * body.inside
+                return wp.vec4(out[0], out[1], out[2], wp.dot(body.size, x - bodies.places[b]) * body.inside)
         local = wp.quat_rotate_inv(turn, x - bodies.places[b])
         found = wp.vec4(0.0, 0.0, 1.0, 1.0e9)
         if wp.static(planes):
