@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from annelid.core.ready import ready
 from annelid.core.replay import Crew, Graphs, Launcher, Replay, Replays, Stage
 
 wp.set_module_options({"enable_backward": False})
@@ -69,6 +70,24 @@ def test_a_launch_that_is_kept_prepared_takes_other_arrays_numbers_and_structure
     given.values = first
     launcher.launch(add_given, 4, [other, 1.0, second])  # holds what the structure before held once
     np.testing.assert_array_equal(second.numpy(), [2248.0, 2048.0, 228.0, 28.0])
+
+
+def test_a_launch_whose_arguments_lie_ready_takes_others_from_then_on(device: str) -> None:
+    given, other, values = Given(), Given(), zeros(device)
+    given.values, other.values = (wp.full(3, value, dtype=float, device=device) for value in (1.0, 100.0))
+    command = ready(wp.launch(add_given, 3, [given, 1.0, values], device=device, record_cmd=True))
+    command.launch()
+    for index, changed, expected in ((1, 2, 3.0), (1, 0.5, 3.5), (1, wp.float32(4.0), 7.5), (0, other, 407.5)):
+        command.set_param_at_index(index, changed)
+        command.launch()
+        np.testing.assert_array_equal(values.numpy(), expected)
+    other.values = given.values
+    command.launch()
+    np.testing.assert_array_equal(values.numpy(), 411.5)
+    command.set_param_at_index(2, zeros(device))  # nobody else holds it
+    command.launch()
+    np.testing.assert_array_equal(values.numpy(), 411.5)
+    assert ready(None) is None  # a launch over nothing is not recorded
 
 
 def test_sequences_are_made_once_for_each_array_and_length(device: str) -> None:

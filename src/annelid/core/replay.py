@@ -21,6 +21,7 @@ import warp as wp
 
 from annelid.core.device import thread_count, undisturbed
 from annelid.core.pool import Pool
+from annelid.core.ready import ready
 
 _BLOCK = 512  # threads of the one block of a launch that reduces
 _SCALARS = (wp.float64, wp.float32, wp.int32, wp.int64, wp.uint32, wp.uint64)
@@ -67,7 +68,7 @@ class Replay:
     def __call__(self) -> None:
         """Launch all stages, without waiting for the device; inside a capture they become part of it."""
         if self._device.is_cpu:
-            self._commands = self._commands or [each.launch(self._device, record=True) for each in self._stages]
+            self._commands = self._commands or [ready(each.launch(self._device, record=True)) for each in self._stages]
             for command in self._commands:
                 if command is not None:  # a launch over nothing is not recorded
                     command.launch()
@@ -134,7 +135,7 @@ class Launcher:
     def launch(self, kernel: wp.Kernel, count: int | tuple[int, ...], arguments: Sequence[Any]) -> None:
         """Launch a kernel; numbers and structures among the arguments may be others than before."""
         # The same arrays come most of the time: that is found sooner than where they lie.
-        same = (kernel, count, *(id(each) if isinstance(each, wp.array) else None for each in arguments))
+        same = (kernel, count, *[id(each) if isinstance(each, wp.array) else None for each in arguments])
         found = self._seen.get(same)
         prepared = self._looked_up(same, kernel, count, arguments) if found is None else found[0]
         if prepared.command is not None:  # there is none for a launch over nothing
@@ -149,7 +150,7 @@ class Launcher:
             if len(self._known) >= self._kept:
                 self._known.pop(next(iter(self._known)))
                 self._seen.clear()
-            command = wp.launch(kernel, count, arguments, device=self._device, record_cmd=True)
+            command = ready(wp.launch(kernel, count, arguments, device=self._device, record_cmd=True))
             prepared = self._known[key] = _Prepared(command, arguments)
         if len(self._seen) >= 2 * self._kept:
             self._seen.clear()
@@ -272,7 +273,9 @@ class Command:
         edges = np.linspace(0, first, parts + 1).astype(int)
         self._pool = crew.pool
         self._launches = [
-            wp.launch(kernel, (int(high - low), *rest), [int(low), *arguments], device=crew.device, record_cmd=True)
+            ready(
+                wp.launch(kernel, (int(high - low), *rest), [int(low), *arguments], device=crew.device, record_cmd=True)
+            )
             for low, high in zip(edges[:-1], edges[1:], strict=True)
             if high > low
         ]

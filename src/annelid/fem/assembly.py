@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 from scipy import sparse
 
+from annelid.core.ready import ready
 from annelid.core.replay import Command, Crew, Graphs, Launcher
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.assembly import (
@@ -166,8 +167,8 @@ class Assembly:
         """Launches that add the energies of a set to the sum."""
         parts = [each.element_count, each.energy, self._parts]
         return [
-            wp.launch(sum_parts, _PARTS, parts, device=self.device, record_cmd=True),
-            wp.launch(collect, 1, [0, 1, self._parts, self.energy], device=self.device, record_cmd=True),
+            ready(wp.launch(sum_parts, _PARTS, parts, device=self.device, record_cmd=True)),
+            ready(wp.launch(collect, 1, [0, 1, self._parts, self.energy], device=self.device, record_cmd=True)),
         ]
 
     def _force_command(self, each: ElementSet) -> Command:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -31,15 +32,24 @@ def routine(library: str, name: str) -> Any:
     return ctypes.CFUNCTYPE(None)(address(library, name))
 
 
-def one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """BLAS on one thread: small blocks would wait for each other, and sums of several threads differ in bits."""
-    controller = _controller()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+    more = [(library, count) for library in _libraries() if (count := library.num_threads) != 1]
+    for library, _ in more:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, count in more:
+            library.set_num_threads(count)
 
 
 @functools.cache
-def _controller() -> Any:
+def _libraries() -> tuple[Any, ...]:
+    """The libraries of BLAS that are loaded; all of them come with NumPy and SciPy."""
     try:
-        return import_module("threadpoolctl").ThreadpoolController()
+        found = import_module("threadpoolctl").ThreadpoolController()
     except ImportError:  # slower on a busy machine, no more than that
-        return None
+        return ()
+    return tuple(found.select(user_api="blas").lib_controllers)
