@@ -24,6 +24,7 @@ class Progress(Display):
         self._total, self._bar = max(total, 1e-12), Bar(title)
         super().__init__(title, quiet=quiet, console=console, picture=self._bar)
         self._begin = wall.perf_counter()
+        self._first: tuple[float, float] | None = None  # wall time and what was done at the first update [s]
 
     def __enter__(self) -> Self:
         self._begin = wall.perf_counter()
@@ -38,8 +39,16 @@ class Progress(Display):
     def update(self, time: float, remaining: float) -> None:
         """Show that simulated time `time` [s] is reached and `remaining` [s] is still to do."""
         done = self._total - remaining
-        elapsed = wall.perf_counter() - self._begin
-        speed = done / elapsed if elapsed > 0.0 else 0.0
-        left = remaining / speed if speed > 0.0 else float("inf")
-        status = f"t = {time:.3f} s, {speed:.3g} x real time"
-        self.show(self._bar.at(done, self._total, status), f"{status}, {left:.0f} s left")
+        status, left = f"t = {time:.3f} s", ""
+        if (speed := self._speed(done)) > 0.0:
+            status += f", {speed:.3g} x real time"
+            left = f", {remaining / speed:.0f} s left"
+        self.show(self._bar.at(done, self._total, status), status + left)
+
+    def _speed(self, done: float) -> float:
+        """Simulated over wall time since the first update, before which kernels are compiled; 0 at that one."""
+        now = wall.perf_counter()
+        if self._first is None or done < self._first[1]:
+            self._first = (now, done)
+        elapsed = now - self._first[0]
+        return (done - self._first[1]) / elapsed if elapsed > 0.0 else 0.0
