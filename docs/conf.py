@@ -29,7 +29,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "**.ipynb"]  # notebooks that readers have made of tutorials, beside them
 html_static_path = ["_static"]
 html_css_files = ["front.css"]
 templates_path = ["_templates"]

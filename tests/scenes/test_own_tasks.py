@@ -185,7 +185,8 @@ def test_a_task_that_cannot_be_shown(tmp_path: Path, changes: tuple[str, str], s
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (None, "nowhere cannot be read: No such file"),
+        (None, "nowhere cannot be read: No such file or directory; name the folder of a search or of a training."),
+        ("# Notes", "nowhere holds no controller: it is not JSON; name the folder"),
         ("1", "no table of a controller"),
         ('{"robots": []}', "its search has found no robot"),
         ('{"kind": "phased-sines", "phases": ["x"]}', "holds no controller that could be read"),

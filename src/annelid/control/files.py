@@ -12,6 +12,7 @@ from annelid.core.errors import AnnelidError, FileFormatError
 
 BEST = "best.json"
 """File of a search, in its folder, with the best robots that it has found."""
+_REMEDY = "name the folder of a search or of a training"
 
 
 def read_controller(path: str | Path) -> Controller:
@@ -26,7 +27,9 @@ def read_controller(path: str | Path) -> Controller:
         found = _controller_in(json.loads(path.read_text(encoding="utf-8")))
         return controller_from_dict(dict(found))
     except OSError as error:
-        raise FileFormatError(f"the controller {path} cannot be read: {error.strerror}.") from None
+        raise FileFormatError(f"the controller {path} cannot be read: {error.strerror}; {_REMEDY}.") from None
+    except json.JSONDecodeError:
+        raise FileFormatError(f"{path} holds no controller: it is not JSON; {_REMEDY}.") from None
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError, AnnelidError) as error:
         said = str(error) if isinstance(error, AnnelidError) else f"{type(error).__name__}: {error}."
         raise FileFormatError(f"{path} holds no controller that could be read: {said}") from error
