@@ -18,12 +18,14 @@ from annelid.core.snapshot import Snapshot, Spheres
 from annelid.gallery import making, pictures, study_pages
 from annelid.gallery.cards import cards, write_index
 from annelid.gallery.entries import KINDS, entries, entry_of
+from annelid.gallery.filming import Film
 from annelid.gallery.footage import MOST_FRAMES, Footage
 from annelid.gallery.lighter import LIGHTER
 from annelid.gallery.making import DONE, FAILED, SOURCE, fail, is_made, make, shown, to_make
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
 from annelid.robots.registry import robot_names
 from annelid.scenes.registry import scene_class
+from annelid.view.camera.camera import Camera
 
 
 def test_every_name_of_every_registry_is_there() -> None:
@@ -122,6 +124,27 @@ class Drawn:
         for path in files:
             Image.new("RGB", (60, 40), (200, 30, 30)).save(path)
         return files
+
+
+def heap(width: float, *, at: float = 0.0, strays: float | None = None) -> Snapshot:
+    """A frame of 1,000 grains over a square; one in two hundred of them may have rolled away."""
+    centers = np.random.default_rng(0).uniform([at, 0.0, 0.0], [at + width, width, 0.1], (1000, 3))
+    if strays is not None:
+        centers[::200, 0] = strays
+    return Snapshot(0.0, parts=(Spheres("grains", centers, 0.01),))
+
+
+def test_what_goes_far_is_followed_and_what_spreads_is_seen_whole() -> None:
+    def viewpoint(*frames: Snapshot) -> tuple[Camera | None, bool]:
+        return pictures._viewpoint(Film(list(frames), None, False, None))
+
+    assert viewpoint(heap(1.0), heap(1.0, at=5.0)) == (None, True)
+    camera, follow = viewpoint(heap(1.0), heap(4.0))
+    nearly, also_followed = viewpoint(heap(1.0), heap(4.0, strays=50.0))
+    assert (follow, also_followed) == (False, False)
+    assert camera is not None
+    assert nearly is not None
+    assert nearly.position == pytest.approx(camera.position, rel=0.05)
 
 
 def test_a_study_is_shown_by_its_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from annelid.core.files import replaced
 from annelid.core.recording import Recorder, Recording
+from annelid.core.snapshot import Snapshot, Spheres, host_array
 from annelid.gallery.filming import Film
 from annelid.view.annotate import pillow
 from annelid.view.camera.camera import Camera
@@ -22,6 +24,7 @@ PICTURE, PREVIEW, PAGE = "picture.png", "preview.webp", "page.html"
 _PICTURE_SIZE, _PREVIEW_SIZE = (720, 480), (360, 240)  # [pixels]
 _PREVIEW_SECONDS, _PREVIEW_FRAMES, _QUALITY = 2.0, 24, 60
 _FAR = 2.5  # times its size: what goes further is followed
+_STRAY = 0.02  # part of the grains at either end of each axis that need not be in the picture
 _SHOWN_AT = 0.7  # part of the film at which the picture is taken
 
 
@@ -44,13 +47,27 @@ def _viewpoint(film: Film) -> tuple[Camera | None, bool]:
     """Where the film says, or along with what goes far, or from where all of the film can be seen."""
     if film.camera is not None or film.follow:
         return film.camera, film.follow
-    boxes = np.array([frame.bounds() for frame in film.frames])
+    boxes = np.array([_without_strays(frame).bounds() for frame in film.frames])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-    if np.linalg.norm(high - low) > _FAR * np.linalg.norm(boxes[0, 1] - boxes[0, 0]):
+    # What spreads, such as a heap, stays in its place, however large it becomes.
+    if np.linalg.norm(high - low) > _FAR * np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1).max():
         return None, True
     aside = LEGEND_WIDTH if film.field is not None else 0.0
     aspect = _PICTURE_SIZE[0] / _PICTURE_SIZE[1]
     return Camera.framing((low, high), aspect=aspect, free_right=aside), False
+
+
+def _without_strays(frame: Snapshot) -> Snapshot:
+    """The frame with single grains that have rolled away brought back to the others."""
+    return replace(frame, parts=tuple(_crowd(part) if isinstance(part, Spheres) else part for part in frame.parts))
+
+
+def _crowd(grains: Spheres) -> Spheres:
+    centers = host_array(grains.centers)
+    if len(centers) * _STRAY < 1.0:
+        return grains
+    low, high = np.quantile(centers, [_STRAY, 1.0 - _STRAY], axis=0)
+    return Spheres(grains.name, np.clip(centers, low, high), grains.radii)
 
 
 def write_preview(images: Sequence[np.ndarray], path: Path) -> None:
