@@ -60,6 +60,7 @@ def test_the_full_form_speaks_before_the_quick_one_and_then_the_newest(tmp_path:
 
 def test_the_page_shows_what_does_not_hold_and_what_was_not_run(tmp_path: Path) -> None:
     facts = {"date": "2026-11-17T05:00:00+00:00", "plots": ["energy.png"], "options": {"quick": True}}
+    facts["note"] = "in parts,\nover two sittings"
     result = read_result(written(tmp_path / "energy.json", "energy", GOOD, BAD, **facts))
     sections = atlas([result])
     for text in (as_markdown("Atlas", sections), as_html("Atlas", sections)):
@@ -70,6 +71,7 @@ def test_the_page_shows_what_does_not_hold_and_what_was_not_run(tmp_path: Path) 
         assert "annelid study energy --quick --device cpu" in text
         assert text.count("not run") >= len(study_names()) - 1
         assert "2026-11-17 05:00:00 UTC" in text
+        assert "how it ran: in parts, over two sittings;" in text
     assert r"Fig. 5 \| a\_b" in as_markdown("Atlas", sections)
 
 

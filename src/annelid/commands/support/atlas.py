@@ -137,6 +137,7 @@ def _told(result: Result) -> str:
     lasted = f"{result.report.seconds:.0f} s{' after it was taken up again' if result.options.get('resume') else ''}"
     facts = [
         f"{form_of(result).capitalize()} form, {result.report.device}, {lasted}",
+        f"how it ran: {result.note}" if result.note else "",
         result.date.replace("T", " ").removesuffix("+00:00") + " UTC" if result.date else "date unknown",
         versions,
         f"file `{result.path.as_posix()}`",

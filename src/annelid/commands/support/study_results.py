@@ -44,6 +44,11 @@ class Result:
         return _table(self.report.facts.get("versions"))
 
     @property
+    def note(self) -> str:
+        """How it ran where that was not by one command, in words on one line; empty where nobody has said so."""
+        return " ".join(str(self.report.facts.get("note", "")).split())
+
+    @property
     def plots(self) -> list[str]:
         """Names of the pictures that the study has drawn."""
         found = self.report.facts.get("plots", [])
