@@ -8,6 +8,7 @@ LIGHTER: Mapping[str, Mapping[str, float | int]] = {
     "column": {"width": 8.0, "pause": 0.1},
     "gripper": {"grain_radius": 0.024},
     "hopper": {"opening": 8.0, "width": 16.0, "filling": 10.0},
+    "sand-walker": {"grain_radius": 0.004, "run_up": 0.02, "start": 0.1},
     "swarm": {"side": 4},
     "worms": {"count": 16},
 }
