@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 
 from annelid import envs
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.snapshot import Mesh, Spheres, host_array
 from annelid.envs.single import WorldEnv
 
 Task = tuple[str, dict[str, object]]
@@ -158,6 +159,18 @@ def test_world_in_a_batch_moves_as_alone(task: Task, device: str) -> None:
 def snapshot(worlds: envs.Worlds) -> np.ndarray:
     parts = [array.numpy().reshape(worlds.count, -1) for array in worlds.observations.values()]
     return np.concatenate([*parts, worlds.rewards.numpy()[:, None]], axis=1)
+
+
+@pytest.mark.parametrize("name", ["annelid/Bulldozer-v0", "annelid/Excavation-v0"])
+def test_a_picture_stays_as_it_is_when_its_world_goes_on(name: str, shared: Shared) -> None:
+    env = shared(name, "cpu")
+    env.reset(seed=0)
+    shot = env.worlds.snapshot()
+    points = [part.vertices for part in shot.parts if isinstance(part, Mesh)]
+    points += [part.centers for part in shot.parts if isinstance(part, Spheres)]
+    before = [np.array(host_array(each)) for each in points]
+    env.step(np.ones(env.action_space.shape, np.float32))
+    assert all(np.array_equal(host_array(each), old) for each, old in zip(points, before, strict=True))
 
 
 def test_tensors_share_memory(task: Task, device: str) -> None:

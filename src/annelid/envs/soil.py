@@ -118,14 +118,14 @@ class Soil:
             self._graphs.run(tuple(array.ptr for array in seen), work)
 
     def snapshot(self, world: int) -> Snapshot:
-        """A picture of one world, on the host."""
+        """A picture of one world, on the host, which stays as it is when the world goes on."""
         self.look()
         parts = []
         for part in self._snapshots[world].parts:
             if isinstance(part, Mesh):
-                part = Mesh(part.name, part.vertices.numpy(), part.triangles, color=part.color)
+                part = Mesh(part.name, part.vertices.numpy().copy(), part.triangles, color=part.color)
             elif isinstance(part, Spheres):
-                part = Spheres(part.name, part.centers.numpy(), part.radii, color=part.color)
+                part = Spheres(part.name, part.centers.numpy().copy(), part.radii, color=part.color)
             elif isinstance(part, Plane) and part.normal[2] != 1.0:
                 continue  # walls would hide what is behind them
             parts.append(part)
