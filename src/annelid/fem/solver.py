@@ -113,7 +113,7 @@ class Solver:
         self.readout = Readout(model) if contacts is None else Readout(model, contacts.outer, contacts.surface)
         self._adjustment = self._made_adjustment()
         self._painter = Painter(model, self.readout, self.dt)
-        self._before: list[wp.array[Any]] = []
+        self._put_aside: list[wp.array[Any]] = []
         self._prepare()
         self._worlds = OneByOne(worlds, self._first_state)
         self._gallery = Gallery(self._worlds.count, model.solid.nodes)
@@ -372,15 +372,15 @@ class Solver:
             return
         changed = [state.positions, state.velocities, state.efforts, state.unsettled, state.clock]
         changed += [array for part in (state.touch, state.history, state.sunk) for array in state_arrays(part).values()]
-        if [array.shape for array in self._before] != [array.shape for array in changed]:
-            self._before = [wp.empty_like(array) for array in changed]
-        for array, before in zip(changed, self._before, strict=True):
+        if [array.shape for array in self._put_aside] != [array.shape for array in changed]:
+            self._put_aside = [wp.empty_like(array) for array in changed]
+        for array, before in zip(changed, self._put_aside, strict=True):
             copy_array(array, before)
         try:
             yield
         except BaseException:
             with held_back(firmly=True):
-                for array, before in zip(changed, self._before, strict=True):
+                for array, before in zip(changed, self._put_aside, strict=True):
                     copy_array(before, array)
             raise
 
