@@ -226,9 +226,11 @@ class March(Generic[S]):
     def _keep(self) -> None:
         """Copy the state; on CUDA out of a graph, since there are many arrays and each copy takes time to begin."""
         device = self.solver.device
+        if not device.is_cuda:
+            copy_state(self.state, self.good)
+            return
         pairs = list(zip(state_arrays(self.state).values(), state_arrays(self.good).values(), strict=True))
-        alike = all(len(one) == len(other) and one.device == device for one, other in pairs)  # else some are replaced
-        if device.is_cuda and alike:
+        if all(len(one) == len(other) and one.device == device for one, other in pairs):  # else some are replaced
             key = tuple((one.ptr, other.ptr, len(one)) for one, other in pairs)
             self._copies.run(key, partial(copy_state, self.state, self.good))
         else:
