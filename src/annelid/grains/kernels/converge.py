@@ -93,10 +93,10 @@ def as_expected(total: ContactSum) -> ContactSum:
 
 
 @functools.cache
-def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: bool = False) -> wp.Function:
+def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
 
-    One that `asks` tells in `Lists.asked` whether the next pair has to follow.
+    On CUDA. It tells in `Lists.asked` whether the next pair has to follow.
     """
     impulses = grain_impulses(features, blended=blended, rows=rows)
     look_ahead, world = foresee(features), world_of(features)
@@ -115,9 +115,8 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL, asks: boo
             if lane == 0:
                 if number % 2 != 0:  # of a pair the second is judged
                     highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.change)
-                    if wp.static(asks):
-                        if total.change > parameters.tolerance:
-                            lists.asked[(number + 1) // 2] = 1
+                    if total.change > parameters.tolerance:
+                        lists.asked[(number + 1) // 2] = 1
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
 
@@ -247,7 +246,7 @@ def in_pair(number: int, lists: Lists) -> int:
 @functools.cache
 def begin_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, ...)`: the plain sweep that a step begins with; halted ones hand grains on."""
-    begin = grain_sweep(features, blended=False, rows=rows, asks=True)
+    begin = grain_sweep(features, blended=False, rows=rows)
 
     @wp.func
     def row(
@@ -328,7 +327,7 @@ def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp
 @functools.cache
 def follow_kernel(features: Features) -> wp.Kernel:
     """The sweeps that may follow, a thread a grain; worlds that are solved leave them out."""
-    follow = grain_sweep(features, blended=True, asks=True)
+    follow = grain_sweep(features, blended=True)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
