@@ -45,7 +45,7 @@ else:  # the command line answers, and can be interrupted, before Warp is there
         },
     )
 
-__version__ = "0.2.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Calibration",

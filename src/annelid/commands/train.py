@@ -50,15 +50,15 @@ class Train:
     seed: int = 0
     """Seed of worlds, weights and noise."""
     steps: int | None = None
-    """Actions of all worlds and all runs together; 100,000 unless told, 300,000 of a bulldozer."""
+    """Actions of all worlds and all runs together; by the recipe of the environment unless told."""
     minutes: float = math.inf
     """Wall time after which this run ends [min], PPO with the rollout it has begun; then it is evaluated."""
     worlds: int | None = None
-    """Worlds side by side; 16 unless told, 64 with a bulldozer."""
+    """Worlds side by side; by the recipe unless told: 16 for most, 2,048 for soft bodies that grasp or crawl."""
     rate: float | None = None
-    """Learning rate; 3e-4 for PPO and 5e-4 for TD3 unless told."""
+    """Learning rate; by the recipe unless told, 3e-4 for most with PPO and 5e-4 with TD3."""
     repeat: int | None = None
-    """Actions of the environment for which the agent holds what it has chosen; 1 unless told, 5 with a bulldozer."""
+    """Actions of the environment for which the agent holds what it has chosen; by the recipe unless told (mostly 1)."""
     option: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction] = ()
     """Options of the environment, such as grains=1000; one or more each time."""
     out: Path | None = None
