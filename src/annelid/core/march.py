@@ -18,7 +18,7 @@ from annelid.core.events import Breakpoint, Event
 from annelid.core.pacing import Pacer, Rhythm, paced
 from annelid.core.replay import Graphs
 from annelid.core.solver import Eventful, Solver, conditional
-from annelid.core.state import clone_state, copy_state, state_arrays
+from annelid.core.state import addresses, bundle, clone_state, copy_state, state_arrays
 
 SECONDS_BETWEEN_CHECKS = 0.05
 _MOST_SECONDS = 0.2  # between checks that take long
@@ -62,6 +62,7 @@ class March(Generic[S]):
         self.pacers: list[Pacer] = []
         self._good_steps = 0
         self._copies = Graphs(solver.device, kept=2)
+        self._places = addresses(bundle(state=self.state, good=self.good))
         self._check_every, self._between = 1, SECONDS_BETWEEN_CHECKS
         self._began_at = wall.perf_counter()  # when the first step after the last check began
 
@@ -229,12 +230,16 @@ class March(Generic[S]):
         if not device.is_cuda:
             copy_state(self.state, self.good)
             return
-        pairs = list(zip(state_arrays(self.state).values(), state_arrays(self.good).values(), strict=True))
-        if all(len(one) == len(other) and one.device == device for one, other in pairs):  # else some are replaced
-            key = tuple((one.ptr, other.ptr, len(one)) for one, other in pairs)
+        key = self._places()
+        if key in self._copies or self._are_alike():
             self._copies.run(key, partial(copy_state, self.state, self.good))
-        else:
+        else:  # some are replaced
             copy_state(self.state, self.good)
+
+    def _are_alike(self) -> bool:
+        """Whether both states have arrays of the same lengths on the device."""
+        pairs = zip(state_arrays(self.state).values(), state_arrays(self.good).values(), strict=True)
+        return all(len(one) == len(other) and one.device == self.solver.device for one, other in pairs)
 
     def _fail(self, step: int) -> None:
         """Go back to the last finite state and report."""

@@ -230,6 +230,9 @@ class Graphs:
                 return
         wp.capture_launch(graph)
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._known
+
     def clear(self) -> None:
         """Forget all graphs, because arrays of theirs have moved or what they do has changed."""
         self._known.clear()

@@ -96,9 +96,16 @@ def state_arrays(state: State) -> dict[str, wp.array[Any]]:
 
 
 def addresses(state: State) -> Callable[[], tuple[int, ...]]:
-    """What tells, quickly, where the arrays of a state lie: those that grow come to lie elsewhere."""
+    """What tells, quickly, where the arrays lie that a state has by then, and how long they are: some grow."""
     places = [(owner, own) for _, owner, own, _ in _walk(state)]
-    return lambda: tuple(getattr(owner, own).ptr for owner, own in places)
+
+    def found() -> Iterator[int]:
+        for owner, own in places:
+            array = getattr(owner, own)
+            yield array.ptr or 0
+            yield array.size
+
+    return lambda: tuple(found())
 
 
 def state_hash(state: State) -> str:

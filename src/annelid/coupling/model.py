@@ -65,7 +65,7 @@ class Model:
         if len(bed) == 0:
             raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
         self.device = find_device(device)
-        world = (world or World()).on(self.device)
+        world = world or World()
         bodies = world.grains_world().touched
         copies = grains.model.require_worlds(1 if worlds is None else worlds, world_of, len(bed), bodies)
         self.worlds = 1 if world_of is None else 1 + int(np.max(world_of))

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-import warp as wp
-
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto
 from annelid.coupling.meeting import MeetingWorld, require_options
@@ -50,15 +48,6 @@ class World(MeetingWorld):
         for name in ("dt", "spring_dt"):
             object.__setattr__(self, name, require_step(name, getattr(self, name)))
         require_options("springs", self.springs, [one.name for one in fields(SpringsWorld)])
-
-    def on(self, device: wp.Device) -> World:
-        """The same world, in plain steps on CUDA unless others are asked for.
-
-        Sweeps that converge save steps: on a CPU that is worth their time, on a GPU each takes as long as two steps.
-        """
-        if device.is_cpu or self.grains.get("converge", "auto") != "auto":
-            return self
-        return replace(self, grains={**self.grains, "converge": False})
 
     def fitted(self, bed: Bed, loads: Sequence[Load], skin: Surface) -> World:
         """The same world with a step for the springs, and contacts that do not depend on any step.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -31,6 +32,7 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
     growing = {name: one for name, one in declared(type(state)).items() if one.grows}
     longer = len(state.neighbours) < sizes["place"]
     wide: dict[str, np.ndarray] = {}
+    vectors: dict[str, tuple[int, ...]] = {}  # shape of an element
     arrays = state_arrays(state)
     for name, one in growing.items():
         old = arrays[name]
@@ -38,13 +40,15 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
         setattr(state, name, new)
         arrays[name] = new
         if len(new) and name not in _MADE_ANEW:
-            wide[name] = widened(old.numpy().reshape(count, -1), new.numpy().size // count)
+            rows = old.numpy()
+            vectors[name] = rows.shape[1:]
+            wide[name] = widened(rows.reshape(count, -1), len(new) * math.prod(vectors[name]) // count)
     if longer:
         counts = state.counts.numpy().copy()
         mend(counts[:, 0], wide["neighbours"], [wide[name] for name in _MIRRORED if name in wide])
         state.counts.assign(counts)
     for name, values in wide.items():
-        arrays[name].assign(values.reshape(arrays[name].numpy().shape))
+        arrays[name].assign(values.reshape(-1, *vectors[name]))
     flags = state.flags.numpy().copy()
     flags[[OVERFLOW, BODY_OVERFLOW, HALTED]] = 0
     flags[STALE] = 1

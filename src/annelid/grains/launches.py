@@ -82,19 +82,24 @@ class Launches:
                 kernel.module.load(self.device, block_dim=block)
             self._loaded = True
         assert self._work.rows is not None
-        self._work.rows.unfold()
-        if self._divided:
-            self._divide()
+        self._graphs.run("begin", self._begin_run, loaded=True)
         try:
-            while steps > 0:  # a graph is captured for each count and phase: powers of two keep them few
+            while steps > 0:  # powers of two that begin at multiples of themselves keep graphs few
                 phase = clock % PATIENCE
-                aligned = phase & -phase or batch  # the longer one is, the fewer phases it has
+                aligned = phase & -phase or batch
                 count = 1 << (min(steps, aligned, batch).bit_length() - 1)
-                key = count, phase
-                self._graphs.run((*key, self.phases), partial(self._enqueue, *key), loaded=True)
+                looked_at = tuple(step for step in range(count) if (phase + step) % PATIENCE in self.phases)
+                self._graphs.run((count, looked_at), partial(self._enqueue, count, looked_at), loaded=True)
                 steps, clock = steps - count, clock + count
         finally:  # or a run that is interrupted would leave grains with lists of earlier ones
             self._work.rows.fold()
+
+    def _begin_run(self) -> None:
+        """Bring lists to where steps work on them."""
+        assert self._work.rows is not None
+        self._work.rows.unfold()
+        if self._divided:
+            self._divide()
 
     def make_lists(self) -> None:
         """Make lists that are called stale at once, rather than in the next step in which they are looked at."""
@@ -190,11 +195,11 @@ class Launches:
                 self._launch(add, bodies.count * bodies.parts * block, [number, parameters, lists, bodies], block=block)
                 self._launch(expect, bodies.count, inputs, block=block)
 
-    def _enqueue(self, steps: int, phase: int) -> None:
+    def _enqueue(self, steps: int, looked_at: tuple[int, ...]) -> None:
+        """Launch so many steps, and a look at the lists before some of them."""
         pair, turn = (self.here, self.there), 0
         if self.model.features.bouncing:
             wp.copy(self.here.starts, self.here.velocities)
-        looked_at = [step for step in range(steps) if (phase + step) % PATIENCE in self.phases]
         starts = sorted({0, *looked_at})
         for first, last in zip(starts, [*starts[1:], steps], strict=True):
             if first in looked_at:

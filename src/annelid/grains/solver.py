@@ -32,6 +32,7 @@ from annelid.grains.kernels.layout import (
     LIMIT,
     OVERFLOW,
     RESIDUAL,
+    STALE,
     TOO_FAST,
     shared_by_teams,
 )
@@ -204,7 +205,8 @@ class Solver:
         self.unbind()
         self._bind(state)
 
-    def _bind(self, state: State) -> None:
+    def _bind(self, state: State) -> bool:
+        """Point at the arrays of a state; returns whether others were pointed at before."""
         moved, switched = self._work.bind(state), derive(self.model, state.variation)
         if moved:
             stage = Stage(expect_commands, (len(self.model.bodies), 6), [self.lists, self.bodies])
@@ -214,6 +216,18 @@ class Solver:
             self._note_beginnings(state)
             if moved and self._work.falls_short(state):  # steps up to the next look would miss contacts
                 self._launches.make_lists()
+        return moved
+
+    def _make_first_lists(self, state: State) -> None:
+        """Make the lists that the next step begins with until there is room for them (CUDA).
+
+        Graphs that are made before lists grow are of no use.
+        """
+        while self._launches is not None and state.flags.numpy()[STALE]:
+            if self._launches.phases != (int(state.clock.numpy()[0]) % PATIENCE,):
+                return
+            self._launches.make_lists()
+            self._make_room(state)
 
     def _note_beginnings(self, state: State) -> None:
         """Worlds that began at other steps are looked at in other steps."""
@@ -225,7 +239,8 @@ class Solver:
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps."""
-        self._bind(state)
+        if self._bind(state):
+            self._make_first_lists(state)
         self.expect()
         if self.model.world.too_fast == "substep":
             for _ in range(steps):
@@ -236,6 +251,7 @@ class Solver:
         while now < target:
             now += self._run(min(target - now, self._paths.reach(now, self.dt)), now)
             if self._look_after(state):
+                self._make_first_lists(state)
                 now = int(state.clock.numpy()[0])
 
     @property
@@ -383,16 +399,21 @@ class Solver:
         Returns:
             Whether steps were left out because lists did not fit.
         """
-        flags = state.flags.numpy()
-        halted = bool(flags[HALTED])
-        if halted:
-            places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
-            if self.device.is_cuda:  # graphs take long to make anew, and room that is not used costs no time
-                places += places // 2
-            self._grow(state, places, body_places)
-        if flags[TOO_FAST] and self.model.world.too_fast != "substep":
+        halted = self._make_room(state)
+        if state.flags.numpy()[TOO_FAST] and self.model.world.too_fast != "substep":
             self._report_speed(state)
         return halted
+
+    def _make_room(self, state: State) -> bool:
+        """Make room for lists that did not fit; returns whether there were any."""
+        flags = state.flags.numpy()
+        if not flags[HALTED]:
+            return False
+        places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
+        if self.device.is_cuda:  # lists take long to grow, and room that is not used costs little
+            places += places if self.model.guests else places // 2
+        self._grow(state, places, body_places)
+        return True
 
     @property
     def _remedy(self) -> str:

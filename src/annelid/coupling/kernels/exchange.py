@@ -27,6 +27,7 @@ from annelid.coupling.kernels.hanging import (
     velocity_of,
 )
 from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
+from annelid.grains.kernels.allowances import allowance
 from annelid.grains.kernels.layout import FLAGS, STALE, Grains, Lists, Parameters
 from annelid.grains.kernels.program import FAST
 from annelid.springs.kernels.layout import layout
@@ -127,14 +128,14 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
 
     @wp.func
     def turn(
-        g: int, i: int, lane: int, touching: bool, guests: GuestArrays, x: wp.array[vec4], v: wp.array[vec3],
-        past: Past, grains: Grains,
+        g: int, i: int, lane: int, close: bool, touching: bool, guests: GuestArrays, x: wp.array[vec4],
+        v: wp.array[vec3], past: Past, grains: Grains,
     ):  # fmt: skip
         own = guests.corners[g][0]
         middle = wp.vec3()
         turns = wp.mat33()
         spin = wp.vec3()
-        if wp.static(shared) or touching:  # a CPU finds it when something does turn the guest: see `press`
+        if (wp.static(shared) and close) or touching:  # a CPU finds it when something does turn the guest: see `press`
             middle, turns = spread(g, place(own, guests, x), lane, wp.static(lanes), guests, x)
         if touching:
             reference = velocity_at(own, guests, v)
@@ -179,7 +180,8 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
             grains.turning[i][3] = inverse_mass
             built = lists.built[i]
             away = wp.length(here - wp.vec3(built[0], built[1], built[2]))
-            if away + parameters.patience * parameters.dt * wp.length(velocity) > 0.5 * parameters.skin:
+            allowed = allowance(built, 0.5 * parameters.skin)
+            if away + parameters.patience * parameters.dt * wp.length(velocity) > allowed:
                 lists.flags[wp.static(STALE)] = 1
                 lists.flags[wp.static(FLAGS) + grains.names[i][1]] = 1
 
@@ -217,6 +219,7 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         if moves:
             move(g, i, lane, foresees, touching, parameters, lists, guests, x, v, past, grains)
         if turns:
-            turn(g, i, lane, touching or (fresh == 1 and alive), guests, x, v, past, grains)
+            # What is close to nothing is not pushed in the next step: lists reach further than a step leads.
+            turn(g, i, lane, foresees or fresh == 1, touching or (fresh == 1 and alive), guests, x, v, past, grains)
 
     return seat

@@ -56,7 +56,7 @@ def cell_margin(world: int, parameters: Parameters, lists: Lists) -> float:
 @wp.func
 def cell_edge(axis: int, margin: float, parameters: Parameters) -> wp.vec2:
     """Edge of a cell along an axis [m], and the number of cells after which they repeat."""
-    edge = 2.0 * parameters.radius + margin + parameters.skin
+    edge = 2.0 * parameters.radius + margin + parameters.skin + parameters.wider
     count = float(parameters.cells[axis])
     if parameters.period[axis] > 0.0:
         count = wp.max(wp.min(wp.floor(parameters.period[axis] / edge), count), 1.0)

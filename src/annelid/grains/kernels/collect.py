@@ -61,8 +61,10 @@ def reorder(i: int, parameters: Parameters, old: Grains, grains: Grains, lists: 
 _OWN_RADIUS = "const float own = ((const float*)(grains.forecast.data + i))[3];"
 
 
-def _look_at(features: Features) -> str:
+def _look_at(features: Features, *, allowed: bool = False) -> str:
     """Text that finds how far grain j is from grain i at `x`, as dx, dy, dz, and how `far` it may be, given `near`.
+
+    That is further by what j is allowed to move, if `all` tells so.
 
     Of guests the nearest place of their disc or rod counts, as in contacts. They move with the masses that the guest
     and its neighbours hang on: while none of these moves further than lists allow for, no place of a disc does.
@@ -74,7 +76,8 @@ def _look_at(features: Features) -> str:
         if features.periodic[n]
     )
     radius = "((const float*)(grains.forecast.data + j))[3]" if features.sizes else "parameters.radius"
-    far = "wp::max(near + radius, 0.0f)" if features.guests else "near + radius"
+    reach = "near + radius - all[4 * j + 3]" if allowed else "near + radius"
+    far = f"wp::max({reach}, 0.0f)" if features.guests else reach
     return f"""
         float dx = x[0] - all[4 * j], dy = x[1] - all[4 * j + 1], dz = x[2] - all[4 * j + 2];
         {wrap}
@@ -129,8 +132,10 @@ def put_first(features: Features) -> wp.Function:
 
 
 @functools.cache
-def gather_row(features: Features) -> wp.Function:
+def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
     """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
+
+    With `allowed`, `Lists.built` tells where grains are and how far they may move, see `kernels.allowances`.
 
     Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
     """
@@ -141,14 +146,14 @@ def gather_row(features: Features) -> wp.Function:
     text = f"""
     {PLACES}
     int count = found;
-    const float* all = (const float*)grains.positions.data;
+    const float* all = (const float*){"lists.built" if allowed else "grains.positions"}.data;
     {_OWN_RADIUS}
 #if defined(__CUDA_ARCH__)
     const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
 #endif
     for (int at = first; at < last; at += lanes) {{
         const int j = wp::min(at + lane, last - 1);
-        {_look_at(features)}
+        {_look_at(features, allowed=allowed)}
         bool near_by = at + lane < last && dx * dx + dy * dy + dz * dz < far * far && j != i;
         {guests}
 #if defined(__CUDA_ARCH__)
@@ -271,10 +276,13 @@ def near_bodies(features: Features) -> wp.Function:
 
 
 @functools.cache
-def collect(features: Features) -> wp.Function:
-    """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it."""
-    sizes = features.sizes
-    gather, take_over, stale = gather_row(features), inherit(features.keeps_rolling), is_stale(features)
+def collect(features: Features, *, allowed: bool = False) -> wp.Function:
+    """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it.
+
+    With `allowed`, rows were told how far they may move, see `kernels.allowances`.
+    """
+    sizes, stale = features.sizes, is_stale(features)
+    gather, take_over = gather_row(features, allowed=allowed), inherit(features.keeps_rolling)
     close_first = put_first(features)
 
     @wp.func
@@ -286,7 +294,11 @@ def collect(features: Features) -> wp.Function:
         if not stale(world, lists):
             return
         margin = lists.reach[reach_place(wp.static(MARGIN), world)]
-        reach = margin + lists.reach[reach_place(wp.static(SKIN), world)]
+        reach = margin
+        if wp.static(allowed):
+            reach -= lists.built[i][3]
+        else:
+            reach += lists.reach[reach_place(wp.static(SKIN), world)]
         wide = cell_margin(world, parameters, lists)
         width = parameters.radius
         if wp.static(sizes):
@@ -336,7 +348,8 @@ def collect(features: Features) -> wp.Function:
         close_first(i, length, x, width + margin, parameters, grains, lists)
         padded = take_over(i, lane, lanes, length, lists.order, old, lists)
         if lane == 0:
-            lists.built[i] = x
+            if wp.static(not allowed):
+                lists.built[i] = x
             lists.counts[i][0] = padded
 
     return make

@@ -345,7 +345,7 @@ def complete_kernel(features: Features) -> wp.Kernel:
     """Move all grains by what the last sweep has found."""
     complete = finish(features)
 
-    @wp.kernel(module="unique", enable_backward=False)
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def complete_grains(
         step: int, most: int, parameters: Parameters, grains: Grains, lists: Lists, grains_out: Grains
     ):  # fmt: skip

@@ -170,6 +170,9 @@ class Parameters:
     skin: wp.float32  # how much further than needed lists reach [m]
     widest_skin: wp.float32  # the same where grains are fast: lists that are made often cost more than long ones [m]
     body_skin: wp.float32  # the same for bodies [m]
+    guest_skin: wp.float32  # how far guests may move before lists are made anew (CUDA) [m]
+    fast_skin: wp.float32  # and grains at most that are fast when lists are made, beside guests [m]
+    wider: wp.float32  # by how much cells are wider for their sake [m]
     patience: wp.float32  # steps that may pass before stale lists are made anew, less one
     radius: wp.float32  # of equal grains, or the largest [m]
     smallest: wp.float32  # the smallest radius [m]
@@ -226,7 +229,7 @@ class Lists:
     body_spots: wp.array[wp.vec3]  # where the last impulse acted [m], where there was one
     body_predicted: wp.array[wp.vec3]  # predicted for the next step [N s]
     body_rollings: wp.array[wp.vec3]  # [N m s]
-    built: wp.array[wp.vec4]  # where each grain was when the lists were made [m]
+    built: wp.array[wp.vec4]  # where each grain was when the lists were made [m], and less how far it may move
     first_of_world: wp.array[wp.int32]  # first row of each world, where it always lies, and the number of rows
     starts: wp.array[wp.int32]  # first grain of each cell, in worlds whose lists are being made
     cursors: wp.array[wp.int32]  # where the next grain of each cell goes

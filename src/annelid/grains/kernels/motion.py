@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import allowance
 from annelid.grains.kernels.layout import (
     APPROACH,
     FLAGS,
@@ -78,10 +79,9 @@ def watch_lists(features: Features) -> wp.Function:
             if parameters.period[axis] > 0.0:
                 away[axis] = away[axis] - parameters.period[axis] * wp.round(away[axis] / parameters.period[axis])
         number = world(i, grains)
+        allowed = allowance(old, 0.5 * lists.reach[reach_place(wp.static(SKIN), number)])
         margin = lists.reach[reach_place(wp.static(MARGIN), number)]
-        moved = (
-            wp.length(away) + parameters.patience * dt * speed > 0.5 * lists.reach[reach_place(wp.static(SKIN), number)]
-        )
+        moved = wp.length(away) + parameters.patience * dt * speed > allowed
         if moved or wp.static(APPROACH) * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + number] = 1

@@ -133,7 +133,8 @@ _BEGIN = """
         #pragma clang fp contract(on)
 #endif
 #if defined(__CUDA_ARCH__)
-        const int4 js = *(const int4*)(lists.neighbours.data + AT(lists, i, k));
+        const int4 js = ahead;
+        ahead = *(const int4*)(lists.neighbours.data + AT(lists, i, k + stride < length ? k + stride : k));
         const int group[4] = {js.x, js.y, js.z, js.w};
         @TAKEN@
         #pragma unroll
@@ -193,7 +194,12 @@ _OWN_GROUPS = (
 #endif
     const int length = ((const int*)lists.counts.data)[2 * i];
     @UNLISTED@
-    for (int k = 0; k < length; k += WIDTH) {
+    const int start = 0, stride = WIDTH;
+#if defined(__CUDA_ARCH__)
+    // Who is in the next group is asked for before this one is done: CUDA cannot tell that its results lie elsewhere.
+    int4 ahead = *(const int4*)(lists.neighbours.data + AT(lists, i, start < length ? start : 0));
+#endif
+    for (int k = start; k < length; k += stride) {
 """
 )
 _NOT_SHARED = {
@@ -202,7 +208,7 @@ _NOT_SHARED = {
 }
 # Rows beside guests are few and their lists long: several threads share one on CUDA.
 _BY_LANES = {
-    "LOOP": _OWN_GROUPS.replace("k = 0", "k = WIDTH * lane").replace("k += WIDTH", "k += WIDTH * lanes"),
+    "LOOP": _OWN_GROUPS.replace("start = 0, stride = WIDTH", "start = WIDTH * lane, stride = WIDTH * lanes"),
     "OUT": f"""
     {_NOT_SHARED["OUT"]}
     const unsigned sharing = {GROUP_OF_LANES};

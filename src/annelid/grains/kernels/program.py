@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import set_allowance
 from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
@@ -249,7 +250,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
 
     `lanes` threads a grain keep and list; one brings it.
     """
-    make, world, stale, many = collect(features), world_of(features), is_stale(features), features.worlds
+    make, world = collect(features, allowed=features.guests), world_of(features)
+    stale, many = is_stale(features), features.worlds
     bouncing = features.bouncing
     materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
 
@@ -280,6 +282,8 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
         if stale(world(i, grains), lists):  # a world lies in the same places before and after
             place = ordered_place(i, lists)
             reorder(place, parameters, old, grains, lists, wp.static(materials), wp.static(guests))
+            if wp.static(guests == 1):
+                set_allowance(place, parameters, grains, lists)
         if wp.static(bouncing):
             grains.starts[place] = grains.velocities[place]
         if i == 0:

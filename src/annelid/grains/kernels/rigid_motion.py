@@ -133,7 +133,8 @@ def move_told_body(features: Features) -> wp.Function:
         furthest = travel + parameters.patience * dt * speed
         margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
         skin = lists.reach[reach_place(wp.static(SKIN), form.world)]
-        if furthest > parameters.body_skin - 0.5 * skin or wp.static(APPROACH) * dt * speed > margin:
+        others = wp.max(0.5 * skin, parameters.guest_skin)  # what touches it has moved as well
+        if furthest > parameters.body_skin - others or wp.static(APPROACH) * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + form.world] = 1
 

@@ -67,27 +67,18 @@ def fold(
     rolling: int, lists: Lists, neighbours_out: wp.array[wp.int32], impulses_out: wp.array[wp.float32],
     rollings_out: wp.array[wp.float32],
 ):  # fmt: skip
-    """Copy them back; what is beyond the end of a list is 0, however often this is done."""
+    """Copy them back, to where everything is 0."""
     t = wp.tid()
     i = t % lists.counts.shape[0]
     first = 4 * (t // lists.counts.shape[0])
-    listed = first < lists.counts[i][0]
-    for k in range(first, first + 4):
-        neighbour = int(0)
-        if listed:
-            neighbour = lists.neighbours[neighbour_place(i, k, lists)]
-        neighbours_out[i * lists.places + k] = neighbour
-        for c in range(3):
-            at = 3 * (i * lists.places + first) + 4 * c + k - first
-            impulse = float(0.0)
-            if listed:
-                impulse = lists.impulses[impulse_place(i, k, c, lists)]
-            impulses_out[at] = impulse
-            if rolling == 1:
-                roll = float(0.0)
-                if listed:
-                    roll = lists.rollings[impulse_place(i, k, c, lists)]
-                rollings_out[at] = roll
+    if first < lists.counts[i][0]:
+        for k in range(first, first + 4):
+            neighbours_out[i * lists.places + k] = lists.neighbours[neighbour_place(i, k, lists)]
+            for c in range(3):
+                at = 3 * (i * lists.places + first) + 4 * c + k - first
+                impulses_out[at] = lists.impulses[impulse_place(i, k, c, lists)]
+                if rolling == 1:
+                    rollings_out[at] = lists.rollings[impulse_place(i, k, c, lists)]
 
 
 class FoldedRows:
@@ -116,5 +107,7 @@ class FoldedRows:
         self._unfold.launch()
 
     def fold(self) -> None:
-        """Bring them back to it."""
+        """Bring them back to it; what is beyond the end of a list is 0, however often this is done."""
+        for one in self._folded:  # much of which is room: the device clears it faster than threads write it row by row
+            one.zero_()
         self._fold.launch()
