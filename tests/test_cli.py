@@ -334,11 +334,21 @@ REFUSED = [
     (["run", "bounce", "--record-every", "-1"], "--record-every must be a positive time, not -1.0."),
     (["picture", "bounce", "--pixels", "0", "0"], "between 2 and 16384 pixels, not 0 x 0."),
     (["video", "bounce", "--masses", "3", "--pixels", "4", "0", "--device", "cpu"], "pixels, not 4 x 0."),
+    (["picture", "bounce", "--out", "a.bmp"], "--out a.bmp is no folder, and a picture file must end in .png or .jpg."),
+    (["picture", "bounce", "--masses", "3", "--field", "heat", "--device", "cpu"], "no field named 'heat'. Known: "),
+    (["video", "bounce", "--masses", "3", "--field", "heat", "--device", "cpu"], "no field named 'heat'. Known: "),
+    (["video", "bounce", "--fps", "nan"], "--fps must be a positive number, not nan."),
+    (["gallery", "scene/bounce", "--film-seconds", "nan"], "--film-seconds must be a positive time, not nan."),
+    (["gallery", "--most-seconds", "-1"], "--most-seconds must be a positive time, not -1.0."),
     (["materials", "ecoflx-00-30"], "no material named 'ecoflx-00-30'. Did you mean 'ecoflex-00-30'?"),
     (["materials", "dragon-skin-10/gent"], "'dragon-skin-10' comes as 'dragon-skin-10/ogden', "),
     (["materials", "--plot", "curves.jpg"], "--plot curves.jpg must be the name of a PNG"),
     (["materials", "steel", "--plot", "curves.png"], "'steel' has no law for large strains that could be drawn"),
 ]
+
+
+def test_what_is_missing_is_asked_for_with_its_article(cli: Callable[..., Result]) -> None:
+    assert cli("train").err.startswith("annelid: name an environment: Bulldozer, ")
 
 
 @pytest.mark.parametrize("json_flag", [[], ["--json"]], ids=["plain", "json"])

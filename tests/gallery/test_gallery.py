@@ -26,6 +26,8 @@ from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
 from annelid.robots.registry import robot_names
 from annelid.scenes.registry import scene_class
 from annelid.view.camera.camera import Camera
+from annelid.view.camera.framing import corners
+from annelid.view.picture import Viewpoint
 
 
 def test_every_name_of_every_registry_is_there() -> None:
@@ -134,17 +136,32 @@ def heap(width: float, *, at: float = 0.0, strays: float | None = None) -> Snaps
     return Snapshot(0.0, parts=(Spheres("grains", centers, 0.01),))
 
 
-def test_what_goes_far_is_followed_and_what_spreads_is_seen_whole() -> None:
-    def viewpoint(*frames: Snapshot) -> tuple[Camera | None, bool]:
-        return pictures._viewpoint(Film(list(frames), None, False, None))
+def viewpoint(*frames: Snapshot, camera: Camera | None = None, follow: bool = False) -> Viewpoint:
+    return pictures._viewpoint(Film(list(frames), camera, follow, None))
 
-    assert viewpoint(heap(1.0), heap(1.0, at=5.0)) == (None, True)
-    camera, follow = viewpoint(heap(1.0), heap(4.0))
-    nearly, also_followed = viewpoint(heap(1.0), heap(4.0, strays=50.0))
-    assert (follow, also_followed) == (False, False)
-    assert camera is not None
-    assert nearly is not None
+
+def test_what_goes_far_is_followed_and_what_spreads_is_seen_whole() -> None:
+    assert callable(viewpoint(heap(1.0), heap(1.0, at=5.0)))
+    camera, nearly = viewpoint(heap(1.0), heap(4.0)), viewpoint(heap(1.0), heap(4.0, strays=50.0))
+    assert isinstance(camera, Camera)
+    assert isinstance(nearly, Camera)
     assert nearly.position == pytest.approx(camera.position, rel=0.05)
+
+
+@pytest.mark.parametrize("camera", [None, Camera((0.0, -3.0, 1.0), (0.0, 0.0, 0.0))])
+@pytest.mark.parametrize("follow", [False, True])
+def test_no_film_is_cut_off(camera: Camera | None, follow: bool) -> None:
+    frames = [heap(0.5), heap(1.0, at=0.5), heap(4.0, at=2.0)]
+    seen = viewpoint(*frames, camera=camera, follow=follow)
+    for frame in frames:
+        where = seen(frame) if callable(seen) else seen
+        assert where.sees(corners(*frame.bounds()))
+        assert camera is None or where.axes()[2] == pytest.approx(camera.axes()[2])
+
+
+def test_a_camera_that_sees_all_of_a_film_stays_where_it_is() -> None:
+    camera = Camera((0.5, -5.0, 1.0), (0.5, 0.5, 0.0))
+    assert viewpoint(heap(1.0), camera=camera) == camera
 
 
 def test_a_study_is_shown_by_its_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

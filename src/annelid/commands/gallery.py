@@ -42,6 +42,9 @@ def command(arguments: list[str]) -> int:
     gallery, machine = options.gallery, options.machine
     if gallery.jobs < 1:
         raise InvalidValue(f"--jobs must be 1 or more, not {gallery.jobs}.")
+    for option, seconds in (("--film-seconds", gallery.film_seconds), ("--most-seconds", gallery.most_seconds)):
+        if not 0.0 < seconds < float("inf"):
+            raise InvalidValue(f"{option} must be a positive time, not {seconds}.")
     for key in keys:
         entry = entry_of(entry_of(key).shown_by or key)  # a robot that is shown at work has no film of its own
         make(entry, gallery.out, budget=gallery.film_seconds, device=machine.device, threads=machine.threads)

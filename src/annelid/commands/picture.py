@@ -16,6 +16,7 @@ from annelid.core.progress import Progress
 from annelid.core.scene import WithViewpoint
 from annelid.core.simulation import Simulation
 from annelid.view.picture import PICTURES, require_size
+from annelid.view.showing import look_of
 
 
 def command(arguments: list[str]) -> int:
@@ -27,11 +28,10 @@ def command(arguments: list[str]) -> int:
     if not 0.0 <= options.at < float("inf"):
         raise InvalidValue(f"--at must be a time of 0 or more, not {options.at}.")
     require_size(options.pixels)
-    path = options.out or Path("out") / scene.name
-    if path.suffix.lower() not in PICTURES:
-        path = path / f"{scene.name}-{options.at:g}s.png"
+    path = _file(options.out or Path("out") / scene.name, f"{scene.name}-{options.at:g}s.png")
     chosen = device(machine.device)
     simulation = scene.build(device=chosen, threads=machine.threads)
+    look_of(options.show, options.field).require_known(simulation.fields)  # before anything is simulated for nothing
     camera, follow = scene.viewpoint(simulation) if isinstance(scene, WithViewpoint) else (None, False)
     moves = follow and camera is not None  # what is framed anew is in the middle anyway
     begin = _middle(simulation) if moves else np.zeros(3)
@@ -50,6 +50,15 @@ def command(arguments: list[str]) -> int:
     )
     print(json.dumps({"picture": str(path)}) if machine.json else path)
     return 0
+
+
+def _file(out: Path, name: str) -> Path:
+    """The file to write: the one that is asked for, or one of this name in that folder."""
+    if out.suffix.lower() in PICTURES:
+        return out
+    if not out.is_dir() and (out.exists() or out.suffix[1:].isalpha()):
+        raise InvalidValue(f"--out {out} is no folder, and a picture file must end in .png or .jpg.")
+    return out / name
 
 
 def _middle(simulation: Simulation[Any]) -> np.ndarray:

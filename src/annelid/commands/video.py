@@ -25,8 +25,9 @@ def command(arguments: list[str]) -> int:
         return 0
     scene, options, machine = parsed
     seconds = type(scene).duration if options.seconds is None else options.seconds
-    if not (0.0 < seconds < float("inf") and options.fps > 0.0 and options.speed > 0.0):
-        raise InvalidValue(f"--seconds {seconds}, --fps {options.fps} and --speed {options.speed} must be positive.")
+    for option, value in (("--seconds", seconds), ("--fps", options.fps), ("--speed", options.speed)):
+        if not 0.0 < value < float("inf"):
+            raise InvalidValue(f"{option} must be a positive number, not {value}.")
     chosen = device(machine.device)
     variants = _variants(scene, options.vary)
     simulations = [variant.build(device=chosen, threads=machine.threads) for variant in variants.values()]
@@ -44,6 +45,7 @@ def command(arguments: list[str]) -> int:
     )
     path = options.out or Path("out") / scene.name / f"{scene.name}.mp4"
     look = look_of(options.show, options.field)
+    look.require_known(simulations[0].fields)
     with Progress(scene.name, seconds, quiet=machine.json) as progress:
         shots = moments(simulations, look, seconds, fps=options.fps, speed=options.speed, progress=progress)
         count = video(shots, path, fps=options.fps, painter=painter)

@@ -16,8 +16,9 @@ from annelid.core.snapshot import Snapshot, Spheres, host_array
 from annelid.gallery.filming import Film
 from annelid.view.annotate import pillow
 from annelid.view.camera.camera import Camera
+from annelid.view.camera.framing import corners
 from annelid.view.files.html import write_html
-from annelid.view.picture import LEGEND_WIDTH, Painter, save_picture
+from annelid.view.picture import LEGEND_WIDTH, Painter, Viewpoint, save_picture
 
 PICTURE, PREVIEW, PAGE = "picture.png", "preview.webp", "page.html"
 
@@ -31,30 +32,37 @@ _SHOWN_AT = 0.7  # part of the film at which the picture is taken
 def write_film(film: Film, folder: Path, title: str, *, device: str = "auto", threads: int | None = None) -> None:
     """Write all three files."""
     _write_page(film, folder / PAGE, title)
-    camera, follow = _viewpoint(film)
-    seen: dict[str, Any] = {
-        "camera": camera, "follow": follow, "field": film.field, "device": device, "threads": threads,
-    }  # fmt: skip
+    seen: dict[str, Any] = {"camera": _viewpoint(film), "field": film.field, "device": device, "threads": threads}
     small = Painter(size=_PREVIEW_SIZE, samples=2, legend=False, name=None, **seen)
     write_preview([small.paint(frame) for frame in _spread(film.frames, _PREVIEW_FRAMES)], folder / PREVIEW)
     large = Painter(size=_PICTURE_SIZE, name=title, **seen)
-    if follow:
-        large.paint(film.frames[0])  # from where the camera follows
     save_picture(large.paint(film.frames[int(_SHOWN_AT * (len(film.frames) - 1))]), folder / PICTURE)
 
 
-def _viewpoint(film: Film) -> tuple[Camera | None, bool]:
-    """Where the film says, or along with what goes far, or from where all of the film can be seen."""
-    if film.camera is not None or film.follow:
-        return film.camera, film.follow
+def _viewpoint(film: Film) -> Viewpoint:
+    """From where all of the film can be seen: a camera that stays, or one that moves along with what goes far.
+
+    The side that the film is seen from is the film's choice; how far away the camera stands is too, unless that would
+    cut something off.
+    """
     boxes = np.array([_without_strays(frame).bounds() for frame in film.frames])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     # What spreads, such as a heap, stays in its place, however large it becomes.
-    if np.linalg.norm(high - low) > _FAR * np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1).max():
-        return None, True
-    aside = LEGEND_WIDTH if film.field is not None else 0.0
-    aspect = _PICTURE_SIZE[0] / _PICTURE_SIZE[1]
-    return Camera.framing((low, high), aspect=aspect, free_right=aside), False
+    far = np.linalg.norm(high - low) > _FAR * np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1).max()
+    if not (film.follow or far):
+        return _seeing(np.concatenate([corners(*box) for box in boxes]), film)
+    origin = boxes[0].mean(axis=0)
+    camera = _seeing(np.concatenate([corners(*box) - box.mean(axis=0) + origin for box in boxes]), film)
+    return lambda frame: camera.moved(np.mean(_without_strays(frame).bounds(), axis=0) - origin)
+
+
+def _seeing(points: np.ndarray, film: Film) -> Camera:
+    """The camera of the film if it sees all points, or one that does from the same side; points [m], shape [n, 3]."""
+    aspect, camera = _PICTURE_SIZE[0] / _PICTURE_SIZE[1], film.camera
+    if camera is None:
+        aside = LEGEND_WIDTH if film.field is not None else 0.0
+        return Camera.framing(points, aspect=aspect, free_right=aside)
+    return camera if camera.sees(points, aspect=aspect) else camera.framed(points, aspect=aspect)
 
 
 def _without_strays(frame: Snapshot) -> Snapshot:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 from annelid.core.snapshot import Snapshot, Spheres
 from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.framing import corners
 
 coordinate = st.floats(-100.0, 100.0)
 extent = st.floats(1e-3, 50.0)
@@ -70,6 +71,16 @@ def test_moved_keeps_the_direction() -> None:
     camera = Camera((1.0, 2.0, 3.0), (0.0, 0.0, 0.0)).moved((1.0, 1.0, 1.0))
     assert camera.position == (2.0, 3.0, 4.0)
     assert camera.target == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("height", [None, 0.5])
+def test_a_camera_that_sees_too_little_is_moved_and_not_turned(height: float | None) -> None:
+    camera = Camera((3.0, -4.0, 2.0), (0.0, 0.0, 0.0), height=height)
+    points = corners(np.full(3, -2.0), np.full(3, 2.0))
+    framed = camera.framed(points, aspect=1.2)
+    assert (camera.sees(points, aspect=1.2), framed.sees(points, aspect=1.2)) == (False, True)
+    assert np.allclose(framed.axes(), camera.axes())
+    assert not camera.sees(np.array([[6.0, -8.0, 4.0]]))  # behind it
 
 
 def test_bad_cameras_are_refused() -> None:

@@ -28,7 +28,8 @@ def split_name(arguments: Sequence[str], kind: str, known: Sequence[str]) -> tup
     if arguments and arguments[0] in ("-h", "--help", "--list"):
         return None, list(arguments)
     if not arguments or arguments[0].startswith("-"):
-        raise AnnelidError(f"name a {kind}: {', '.join(known)}.")
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise AnnelidError(f"name {article} {kind}: {', '.join(known)}.")
     return arguments[0], list(arguments[1:])
 
 

@@ -158,7 +158,9 @@ class TrunkReachAround(Task):
     @property
     def camera(self) -> Camera:
         """A view of trunk, post and target."""
-        return Camera((0.3, -0.35, -0.05), (0.02, 0.0, -0.14))
+        foot = self._middle - 0.5 * _TALL - self.post
+        box = np.array([-0.5 * _FURTHEST[0], _NEAREST[1], foot]), np.array([*_FURTHEST, 0.0])
+        return Camera.framing(box, direction=(0.28, -0.35, 0.09))
 
 
 def _distances(tips: Any, targets: Any) -> Any:

@@ -86,10 +86,21 @@ class Camera:
         position, target = _vector(np.add(self.position, shift)), _vector(np.add(self.target, shift))
         return replace(self, position=position, target=target)
 
+    def sees(self, points: np.ndarray, *, aspect: float = 1.5) -> bool:
+        """Whether all points [m], shape [n, 3], are in an image whose width is `aspect` times its height."""
+        side, rise, ahead = np.stack(self.axes()) @ (points - np.asarray(self.position)).T
+        half = ahead * math.tan(0.5 * self.fov) if self.height is None else np.full_like(ahead, 0.5 * self.height)
+        return bool(((ahead > 0.0) & (np.abs(rise) <= half) & (np.abs(side) <= aspect * half)).all())
+
+    def framed(self, points: np.ndarray, *, aspect: float = 1.5) -> Camera:
+        """The camera moved, not turned, until it sees all points [m], shape [n, 3], in the middle of its image."""
+        lens: dict[str, Any] = {"fov": self.fov, "orthographic": self.height is not None, "world": self.world}
+        return Camera.framing(points, direction=_vector(-self.axes()[2]), up=self.up, aspect=aspect, **lens)
+
     @classmethod
     def framing(
         cls,
-        what: Snapshot | tuple[np.ndarray, np.ndarray],
+        what: Snapshot | tuple[np.ndarray, np.ndarray] | np.ndarray,
         *,
         direction: Vector = (0.55, -1.0, 0.48),
         up: Vector = (0.0, 0.0, 1.0),
@@ -103,7 +114,7 @@ class Camera:
         """A camera that sees all of something, in the middle of its image.
 
         Args:
-            what: A snapshot, or the lowest and highest corner of a box [m].
+            what: A snapshot, or the lowest and highest corner of a box [m], or points [m], shape [n, 3].
             direction: From what is seen towards the camera.
             up: Direction that is upwards in the image.
             aspect: Width of the image over its height.
@@ -113,7 +124,7 @@ class Camera:
             free_right: Part of the image's width to keep free on the right, for a legend.
             world: Number of the world on the stage that it sees.
         """
-        points = outline(what) if isinstance(what, Snapshot) else corners(*what)
+        points = _points_of(what)
         if not np.isfinite(points).all():
             raise InvalidValue(
                 f"bounds {points.min(axis=0)} to {points.max(axis=0)} cannot be framed: they must be finite."
@@ -289,6 +300,12 @@ class Film:
             raise InvalidValue(f"the film is on {self.device} but the stage on {stage.device}; give both one device.")
         if self._worlds > stage.worlds:
             raise InvalidValue(f"a camera looks at world {self._worlds - 1}, but the stage has {stage.worlds} worlds.")
+
+
+def _points_of(what: Snapshot | tuple[np.ndarray, np.ndarray] | np.ndarray) -> np.ndarray:
+    if isinstance(what, np.ndarray):
+        return what
+    return outline(what) if isinstance(what, Snapshot) else corners(*what)
 
 
 def _vector(values: np.ndarray) -> Vector:
