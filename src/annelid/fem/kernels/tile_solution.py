@@ -28,6 +28,8 @@ _SUM = """
 #if defined(__CUDA_ARCH__)
     __shared__ double shared[SHARES * TILE * MANY];
     const int lane = thread % TILE, share = thread / TILE;
+    // Threads of a share wait for each other alone: of small tiles a warp has several shares, some with more parts.
+    const unsigned sharing = (0xffffffffu >> (32 - TILE)) << (thread % 32 / TILE * TILE);
     double* here = shared + share * TILE * MANY;
     double total[MANY];
     for (int c = 0; c < MANY; ++c) total[c] = 0.0;
@@ -35,9 +37,9 @@ _SUM = """
         const double* tile = tiles.data + (size_t)parts.data[2 * p] * (TILE * TILE);
         const double* from = numbers + (size_t)rows.data[parts.data[2 * p + 1] * TILE + lane] * stride;
         double factors[TOGETHER];
-        __syncwarp();
+        __syncwarp(sharing);
         for (int c = 0; c < MANY; ++c) here[lane * MANY + c] = from[c];
-        __syncwarp();
+        __syncwarp(sharing);
         for (int first = 0; first < TILE; first += TOGETHER) {
             #pragma unroll
             for (int k = 0; k < TOGETHER; ++k) factors[k] = tile[PLACE(first + k, lane)];
@@ -46,7 +48,7 @@ _SUM = """
                 for (int c = 0; c < MANY; ++c) total[c] += factors[k] * here[(first + k) * MANY + c];
         }
     }
-    __syncwarp();
+    __syncwarp(sharing);
     for (int c = 0; c < MANY; ++c) here[lane * MANY + c] = total[c];
     __syncthreads();
     for (int n = thread; n < TILE * MANY; n += SHARES * TILE) {

@@ -33,7 +33,7 @@ class TileSolver(Forgetful):
 
     Args:
         unknowns: The unknowns.
-        tile: Edge of a tile, a multiple of 8 and at most 32, of which a warp factors one.
+        tile: Edge of a tile, 8, 16 or 32: a warp factors one, and is shared evenly by sums of small ones.
     """
 
     def __init__(self, unknowns: Unknowns, *, tile: int = 32) -> None:
