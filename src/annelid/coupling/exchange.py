@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import warp as wp
 
 from annelid import grains
+from annelid.core.relay import Task
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
 from annelid.coupling.kernels.exchange import Past, exchange_kernels
@@ -64,8 +65,14 @@ class Exchange:
             felt: Where forces go: on what guests hang on, and on members of the surface [N].
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
+        self._launch_whole(self.pressing(state, x, felt, drift=drift), [x, state.last, *felt])
+
+    def pressing(
+        self, state: Remembering, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
+    ) -> Task:  # fmt: skip
+        """The launch of `press`."""
         arguments = [self._model.dt, drift, self.guests, self._past_of(state), x, *felt]
-        self.launch(self._kernels[0], self._sizes[0], arguments, [x, state.last, *felt])
+        return Task(self._kernels[0], arguments, self._sizes[0])
 
     def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on, after it has moved with the velocities v [m/s].
@@ -78,8 +85,13 @@ class Exchange:
         """
         lists = self._solver.lists
         places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
+        self._launch_whole(self.seating(state, rows, x, v), places)
+
+    def seating(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> Task:
+        """The launch of `seat`."""
+        lists = self._solver.lists
         arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
-        self.launch(self._kernels[1], self._sizes[1], arguments, places)
+        return Task(self._kernels[1], arguments, self._sizes[1])
 
     def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
@@ -89,7 +101,18 @@ class Exchange:
         lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
         lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
         wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
-        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
+        arguments = [
+            0,
+            1,
+            lists.guest_rows,
+            self._model.parameters,
+            lists,
+            self.guests,
+            x,
+            v,
+            self._past_of(state),
+            rows,
+        ]
         wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
 
     def load(self) -> None:
@@ -100,6 +123,10 @@ class Exchange:
     def launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array[Any]]) -> None:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
+
+    def _launch_whole(self, task: Task, arrays: list[wp.array[Any]]) -> None:
+        assert task.count is not None
+        self.launch(task.kernel, task.count, [0, *task.arguments], arrays)
 
     def _past_of(self, state: Remembering) -> Any:
         """The structure of what guests remember; it is made anew for other arrays, since launches are kept with it."""

@@ -67,6 +67,7 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def press(
+        first: int,
         dt: float,
         drift: float,
         guests: GuestArrays,
@@ -79,8 +80,9 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
         The moment by which that has moved on is taken back.
         """
-        s = wp.tid() // wp.static(lanes)
-        lane = wp.tid() % wp.static(lanes)
+        thread = first + wp.tid()
+        s = thread // wp.static(lanes)
+        lane = thread % wp.static(lanes)
         if guests.present[s] == 0:
             if lane == 0:
                 contact_out[s] = wp.vec3()
@@ -187,6 +189,7 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def seat(
+        first: int,
         fresh: int,
         rows: wp.array[wp.int32],
         parameters: Parameters,
@@ -198,7 +201,7 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""
-        thread = wp.tid()
+        thread = first + wp.tid()
         moves = bool(True)
         turns = bool(True)
         if wp.static(shared):
