@@ -31,6 +31,7 @@ from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.program import close_batch, grain_quads
 from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
+from annelid.grains.kernels.shares import divide_rows
 from annelid.grains.kernels.touched import list_touched
 
 wp.set_module_options({"enable_backward": False})
@@ -77,6 +78,7 @@ def team_refresh(features: Features) -> wp.Function:
     def refresh(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int,
         parameters: Parameters, here: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
+        shares: wp.array[wp.int32],
     ) -> int:  # fmt: skip
         for w in range(parameters.worlds):
             if stale(w, lists):
@@ -120,6 +122,8 @@ def team_refresh(features: Features) -> wp.Function:
             if lists.flags[wp.static(HALTED)] == 0:
                 for w in range(parameters.worlds):
                     lists.flags[wp.static(FLAGS) + w] = 0
+        if rank == size - 1:
+            divide_rows(size, parameters, lists, shares)
         return ticket + 4
 
     return refresh
@@ -233,9 +237,9 @@ def team_kernel(features: Features) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
         rank: int, size: int, counter: wp.array[wp.int32], steps: int, sweeps: int, parameters: Parameters,
-        a: Grains, b: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
+        a: Grains, b: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies, shares: wp.array[wp.int32],
     ):  # fmt: skip
-        share = team_range(rank, size, parameters.count, 16)
+        share = wp.vec2i(shares[rank], shares[rank + 1])
         ticket = int(0)
         done = int(0)
         flips = int(0)
@@ -248,9 +252,10 @@ def team_kernel(features: Features) -> wp.Kernel:
                         hand_back(i, b, a)
                     flips += 1
                 ticket = refresh(
-                    rank, size, counter, ticket, share[0], share[1], parameters, a, old, lists, kept, bodies
+                    rank, size, counter, ticket, share[0], share[1], parameters, a, old, lists, kept, bodies, shares
                 )
             team_barrier(counter, size, ticket + 1)
+            share = wp.vec2i(shares[rank], shares[rank + 1])
             ticket += 1
             if lists.flags[wp.static(HALTED)] == 1:
                 going = False
