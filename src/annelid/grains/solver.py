@@ -37,7 +37,7 @@ from annelid.grains.kernels.layout import (
     TOO_FAST,
     shared_by_teams,
 )
-from annelid.grains.kernels.shares import even_shares
+from annelid.grains.kernels.shares import even_shares, new_claims
 from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale, place_bodies
 from annelid.grains.launches import Launches
@@ -80,7 +80,7 @@ class Solver:
         self.batch = _CUDA_BATCH if model.device.is_cuda else _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
         self._relay = None if self._team is None else Relay(self._team)
-        self._shares = even_shares(model.count, self.threads)
+        self._shares, self._claims = even_shares(model.count, self.threads), new_claims(self.threads)
         self._work = Workspace(model, self.state_type)
         self._companion: Callable[[Any], None] | None = None
         self._legs: Callable[[Any], Sequence[Leg] | None] | None = None
@@ -411,7 +411,7 @@ class Solver:
     def _team_inputs(self, steps: int) -> list[Any]:
         work, model = self._work, self.model
         rows = [work.here, work.there, work.old, work.lists, work.kept, work.bodies]
-        return [steps, model.sweeps, model.parameters, *rows, self._shares]
+        return [steps, model.sweeps, model.parameters, *rows, self._shares, self._claims]
 
     def _look_after(self, state: State) -> bool:
         """Make room for lists that did not fit; report grains that are too fast.

@@ -1,6 +1,7 @@
-"""Which rows each member of a team of CPU threads sweeps: as much work each, not as many rows.
+"""Which rows each member of a team of CPU threads takes: as much work each, not as many rows.
 
-Rows of guests that touch nothing cost next to nothing, and lie together. No result depends on who sweeps a row.
+Rows of guests that touch nothing cost next to nothing, and lie together. A member that is done with its share helps
+others with theirs, since cores are not equally fast and have other things to do. No result depends on who takes a row.
 """
 
 import numpy as np
@@ -25,6 +26,48 @@ def even_shares(count: int, members: int) -> wp.array[wp.int32]:
     blocks = -(-count // BLOCK)
     edges = np.minimum(blocks * np.arange(members + 1) // members * BLOCK, count)
     return wp.array(edges, dtype=wp.int32, device="cpu")
+
+
+ROWS = 64
+"""Rows that a member takes at a time."""
+
+SWEEPING, MOVING, LISTING, IN_TURN = range(4)
+"""What members do with rows, each with counters of their own: sweep, move, list; sweep in one of three turns."""
+
+_USES = IN_TURN + 3
+_LINE = 16  # numbers in a line of memory: no two members count in the same
+
+
+def new_claims(members: int) -> wp.array[wp.int32]:
+    """Counters of what was taken of each share, for each use of rows."""
+    return wp.zeros(_USES * members * _LINE, dtype=wp.int32, device="cpu")
+
+
+@wp.func_native(
+    """
+#if !defined(__CUDA_ARCH__)
+    return __atomic_fetch_add(claims.data + at, 1, __ATOMIC_RELAXED);
+#else
+    return 0;
+#endif
+"""
+)
+def _claimed(claims: wp.array[wp.int32], at: int) -> int: ...
+
+
+@wp.func
+def next_rows(use: int, member: int, size: int, shares: wp.array[wp.int32], claims: wp.array[wp.int32]) -> wp.vec2i:
+    """First and last + 1 of the next rows of the share of a member that nobody has taken; none once they are equal."""
+    high = shares[member + 1]
+    low = shares[member] + wp.static(ROWS) * _claimed(claims, (use * size + member) * wp.static(_LINE))
+    return wp.vec2i(wp.min(low, high), wp.min(low + wp.static(ROWS), high))
+
+
+@wp.func
+def forget_claims(use: int, size: int, claims: wp.array[wp.int32]):
+    """Make counters ready for the next time that rows are used so, on one thread while none does."""
+    for member in range(size):
+        claims[(use * size + member) * wp.static(_LINE)] = 0
 
 
 @wp.func
