@@ -10,7 +10,7 @@ from annelid import grains
 from annelid.core.relay import Task
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
-from annelid.coupling.kernels.exchange import Past, exchange_kernels
+from annelid.coupling.kernels.exchange import Past, complete_kernel, exchange_kernels
 from annelid.coupling.kernels.lanes import GUEST_LANES, MASS_LANES
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
@@ -42,7 +42,7 @@ class Exchange:
 
     def __init__(self, guests: Guests, bed: grains.Bed, solver: grains.Solver, real: Any) -> None:
         self._model, self._solver, self.device = solver.model, solver, solver.device
-        self._surface = len(guests.members)
+        self._surface, self._real = len(guests.members), real
         self.guests = guests.arrays(bed, solver)
         lanes = (MASS_LANES, GUEST_LANES) if self.device.is_cuda else (1, 1)
         self._kernels = exchange_kernels(real, lanes)
@@ -114,6 +114,16 @@ class Exchange:
             rows,
         ]
         wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
+
+    def complete(self, state: Remembering, x: wp.array[Any]) -> None:
+        """Find what a state from a CPU does not tell of guests, before steps on CUDA; nothing may have moved since.
+
+        Args:
+            state: What guests remember.
+            x: Positions of what guests hang on, and their inverse masses.
+        """
+        kernel, count = complete_kernel(self._real), len(state.turns)
+        wp.launch(kernel, count, [self.guests, x, self._past_of(state)], device=self.device)
 
     def load(self) -> None:
         """Load the kernels, which cannot happen while steps are captured."""

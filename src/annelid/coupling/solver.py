@@ -291,6 +291,7 @@ class Solver:
         self._ready = True
         if self.device.is_cuda:
             self._exchange.load()
+            self._exchange.complete(state, state.springs.positions)
             self.springs.advance(clone_state(state.springs), self.model.substeps)
 
     def residual(self, state: State) -> float:

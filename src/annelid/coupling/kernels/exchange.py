@@ -121,6 +121,22 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
 
 @functools.cache
+def complete_kernel(real: Any) -> wp.Kernel:
+    """Find how guests turn that a CPU has left out because they were close to nothing: CUDA takes it for granted."""
+    vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def complete(guests: GuestArrays, x: wp.array[vec4], past: Past):
+        g = wp.tid()
+        if guests.alive[g] == 1 and past.turns[g][0, 0] == 0.0:
+            middle, turns = spread(g, place(guests.corners[g][0], guests, x), 0, 1, guests, x)
+            past.centers[g] = middle
+            past.turns[g] = turns
+
+    return complete
+
+
+@functools.cache
 def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Bring guests to their masses; on CUDA, which waits for one thing after the other, warps turn or move them."""
     types = layout(real)
