@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from annelid import coupling
@@ -51,6 +52,20 @@ def test_save_and_load(device: str, tmp_path: Path) -> None:
     assert second.time == pytest.approx(150 * first.dt)
     second.step(150)
     assert second.state_hash() == first.state_hash()
+
+
+def test_what_a_cpu_leaves_out_of_a_checkpoint_is_found_on_cuda() -> None:
+    simulation = _falling()
+    simulation.step(150)
+    state, exchange = simulation.state, simulation.solver._exchange
+    left = state.turns.numpy().copy()
+    exchange.complete(state, state.springs.positions)
+    found, centers = state.turns.numpy().copy(), state.centers.numpy().copy()
+    exchange.settle(state, state.springs.positions, state.springs.velocities)  # finds those of all guests
+    assert (left[:, 0, 0] == 0.0).any()
+    assert (left[:, 0, 0] != 0.0).any()
+    np.testing.assert_array_equal(found, state.turns.numpy())
+    np.testing.assert_array_equal(centers, state.centers.numpy())
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path: Path) -> None:

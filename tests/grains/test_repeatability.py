@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,19 @@ def test_threads_do_not_matter(reference: str) -> None:
     assert simulation.solver.threads == 2
     simulation.step(STEPS)
     assert simulation.state_hash() == reference
+
+
+def test_threads_share_the_work() -> None:
+    simulation = bed_with_ball("cpu", threads=2)
+    simulation.step()
+    listed = simulation.state.counts.numpy()
+    edges = simulation.solver._shares.numpy()
+    costs = 5 + 14 * listed[:, 1] + np.where(listed[:, 0] > 0, 12 + 4 * ((listed[:, 0] - 1) // 8), 0)
+    shares = [costs[low:high].sum() for low, high in itertools.pairwise(edges)]
+    assert edges[0] == 0
+    assert edges[-1] == len(listed)
+    assert np.ptp(shares) <= 2 * 16 * costs.max()  # shares begin at multiples of 16 rows
+    assert edges[1] % 16 == 0
 
 
 def test_pieces_do_not_matter(reference: str) -> None:

@@ -60,11 +60,8 @@ class Team:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        # Arrivals at the barrier, a gap, and the address of what a member calls while it waits there for long: a name
-        # in the kernel would be resolved, if at all, in another way on each operating system.
-        self._counter = wp.zeros(4, dtype=wp.int32, device="cpu")
+        self._counter = waiting_counters(1)
         self._arrivals = self._counter.numpy()[:1]
-        self._counter.numpy()[2:].view(np.int64)[:] = _giving_way()
         self._pool = Pool(size - 1, "annelid") if size > 1 else None
         self._prepared: dict[wp.Kernel, _Prepared] = {}
 
@@ -112,6 +109,17 @@ class _Prepared:
     def suits(self, arguments: Sequence[Any]) -> bool:
         """Whether these are the arguments that the launches were prepared for."""
         return all(map(operator.is_, self._arguments, arguments))
+
+
+def waiting_counters(count: int) -> wp.array[wp.int32]:
+    """Numbers with which teams count arrivals at their barriers, four each.
+
+    The arrivals, a gap, and the address of what a member calls while it waits there for long: a name in the kernel
+    would be resolved, if at all, in another way on each operating system.
+    """
+    counters = np.zeros((count, 4), np.int32)
+    counters[:, 2:].view(np.int64)[:] = _giving_way()
+    return wp.array(counters.ravel(), dtype=wp.int32, device="cpu")
 
 
 @functools.cache

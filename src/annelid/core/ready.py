@@ -55,9 +55,18 @@ class ReadyLaunch:
 
     def launch(self) -> None:
         """Launch it; structures among the arguments are read where they lie, as Warp does."""
+        self.pack()
+        self._forward(*self._places)
+
+    def pack(self) -> None:
+        """Take over what structures among the arguments hold by now."""
         for name, structure in self._structures.items():
             setattr(self._packed, name, structure)
-        self._forward(*self._places)
+
+    def addresses(self) -> tuple[int, int, int]:
+        """Where code, the number of threads and arguments lie, for whoever calls it without Python."""
+        code = ctypes.cast(self._forward, ctypes.c_void_p).value
+        return code or 0, ctypes.addressof(self._command.params[0]), ctypes.addressof(self._packed)
 
     def set_param_at_index(self, index: int, value: Any) -> None:
         """Replace an argument from now on."""

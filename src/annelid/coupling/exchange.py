@@ -7,9 +7,10 @@ from typing import Any, Protocol
 import warp as wp
 
 from annelid import grains
+from annelid.core.relay import Task
 from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
-from annelid.coupling.kernels.exchange import Past, exchange_kernels
+from annelid.coupling.kernels.exchange import Past, complete_kernel, exchange_kernels
 from annelid.coupling.kernels.lanes import GUEST_LANES, MASS_LANES
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
@@ -41,7 +42,7 @@ class Exchange:
 
     def __init__(self, guests: Guests, bed: grains.Bed, solver: grains.Solver, real: Any) -> None:
         self._model, self._solver, self.device = solver.model, solver, solver.device
-        self._surface = len(guests.members)
+        self._surface, self._real = len(guests.members), real
         self.guests = guests.arrays(bed, solver)
         lanes = (MASS_LANES, GUEST_LANES) if self.device.is_cuda else (1, 1)
         self._kernels = exchange_kernels(real, lanes)
@@ -64,8 +65,14 @@ class Exchange:
             felt: Where forces go: on what guests hang on, and on members of the surface [N].
             drift: How far a guest goes on, in steps, until half of its impulse has acted.
         """
+        self._launch_whole(self.pressing(state, x, felt, drift=drift), [x, state.last, *felt])
+
+    def pressing(
+        self, state: Remembering, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
+    ) -> Task:  # fmt: skip
+        """The launch of `press`."""
         arguments = [self._model.dt, drift, self.guests, self._past_of(state), x, *felt]
-        self.launch(self._kernels[0], self._sizes[0], arguments, [x, state.last, *felt])
+        return Task(self._kernels[0], arguments, self._sizes[0])
 
     def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on, after it has moved with the velocities v [m/s].
@@ -78,8 +85,13 @@ class Exchange:
         """
         lists = self._solver.lists
         places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
+        self._launch_whole(self.seating(state, rows, x, v), places)
+
+    def seating(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> Task:
+        """The launch of `seat`."""
+        lists = self._solver.lists
         arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
-        self.launch(self._kernels[1], self._sizes[1], arguments, places)
+        return Task(self._kernels[1], arguments, self._sizes[1])
 
     def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
@@ -89,8 +101,29 @@ class Exchange:
         lists.built, lists.flags, lists.counts = bed.built, bed.flags, bed.counts
         lists.guest_rows = wp.zeros(self._model.guests, dtype=wp.int32, device=self.device)
         wp.launch(note_guests, self._model.count, [self._model.parameters, rows, lists], device=self.device)
-        arguments = [1, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
+        arguments = [
+            0,
+            1,
+            lists.guest_rows,
+            self._model.parameters,
+            lists,
+            self.guests,
+            x,
+            v,
+            self._past_of(state),
+            rows,
+        ]
         wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
+
+    def complete(self, state: Remembering, x: wp.array[Any]) -> None:
+        """Find what a state from a CPU does not tell of guests, before steps on CUDA; nothing may have moved since.
+
+        Args:
+            state: What guests remember.
+            x: Positions of what guests hang on, and their inverse masses.
+        """
+        kernel, count = complete_kernel(self._real), len(state.turns)
+        wp.launch(kernel, count, [self.guests, x, self._past_of(state)], device=self.device)
 
     def load(self) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
@@ -100,6 +133,10 @@ class Exchange:
     def launch(self, kernel: wp.Kernel, count: int, arguments: list[Any], arrays: list[wp.array[Any]]) -> None:
         """Launch a kernel; with the same arrays, those in structures included, it is the same launch as before."""
         self._launches.run(lambda: [Stage(kernel, count, arguments)], *arrays, name=kernel)
+
+    def _launch_whole(self, task: Task, arrays: list[wp.array[Any]]) -> None:
+        assert task.count is not None
+        self.launch(task.kernel, task.count, [0, *task.arguments], arrays)
 
     def _past_of(self, state: Remembering) -> Any:
         """The structure of what guests remember; it is made anew for other arrays, since launches are kept with it."""

@@ -14,6 +14,7 @@ from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
+from annelid.core.relay import Leg
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
@@ -74,7 +75,7 @@ class Solver:
         self._built_guests = self._edited_guests()
         self.readout = Readout(model, self.springs.readout)
         self._painter = Painter(model.bed.radii, *self.sides, self.readout)
-        self.grains.accompany(self._follow, begin=self._begin, end=self._end)
+        self._accompany()
 
     @property
     def worlds(self) -> int:
@@ -273,11 +274,24 @@ class Solver:
             self.springs.advance(state.springs, substeps)
         self._exchange.seat(state, grains, *now)
 
+    def _legs(self, grains: Any) -> list[Leg] | None:
+        """The same on a CPU as legs that a team runs after each step of the grains; None if the host has to look."""
+        assert self._state is not None
+        state, substeps = self._state, self.model.substeps
+        here = state.springs.positions, state.springs.velocities
+        steps = self.springs.relayed(state.springs, substeps)
+        if steps is None:
+            return None
+        felt = self.model.springs.arrays.forces, state.contact_forces
+        press = self._exchange.pressing(state, here[0], felt, drift=0.5 - 0.5 / substeps)
+        return [[press], *steps, [self._exchange.seating(state, grains, *here)]]
+
     def _warm_up(self, state: State) -> None:
         """Load the kernels, which cannot happen while steps are captured."""
         self._ready = True
         if self.device.is_cuda:
             self._exchange.load()
+            self._exchange.complete(state, state.springs.positions)
             self.springs.advance(clone_state(state.springs), self.model.substeps)
 
     def residual(self, state: State) -> float:
@@ -398,8 +412,11 @@ class Solver:
 
     def forget(self) -> None:
         """Captured steps are of no use any more."""
-        self.grains.accompany(self._follow, begin=self._begin, end=self._end)
+        self._accompany()
         self._ready = False
+
+    def _accompany(self) -> None:
+        self.grains.accompany(self._follow, begin=self._begin, end=self._end, legs=self._legs)
 
 
 class _Springs(springs.Solver):

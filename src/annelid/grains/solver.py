@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
+from annelid.core.relay import Leg, Relay, Task
 from annelid.core.replay import Replay, Stage
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
@@ -36,6 +37,7 @@ from annelid.grains.kernels.layout import (
     TOO_FAST,
     shared_by_teams,
 )
+from annelid.grains.kernels.shares import even_shares, new_claims
 from annelid.grains.kernels.team import team_kernel
 from annelid.grains.kernels.worlds import make_stale, place_bodies
 from annelid.grains.launches import Launches
@@ -77,8 +79,11 @@ class Solver:
         self.threads = min(thread_count(threads), max(1, model.count // _GRAINS_A_THREAD))
         self.batch = _CUDA_BATCH if model.device.is_cuda else _BATCH
         self._team = None if self.device.is_cuda else Team(self.threads)
+        self._relay = None if self._team is None else Relay(self._team)
+        self._shares, self._claims = even_shares(model.count, self.threads), new_claims(self.threads)
         self._work = Workspace(model, self.state_type)
         self._companion: Callable[[Any], None] | None = None
+        self._legs: Callable[[Any], Sequence[Leg] | None] | None = None
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
         self._warned = False
@@ -283,6 +288,7 @@ class Solver:
         *,
         begin: Callable[[int], None] | None = None,
         end: Callable[[int], None] | None = None,
+        legs: Callable[[Any], Sequence[Leg] | None] | None = None,
     ) -> None:
         """Let someone follow each step with `companion(grains)`, given the structure of the grains at its end.
 
@@ -292,8 +298,10 @@ class Solver:
             companion: Who follows.
             begin: Called on CUDA before so many steps that are taken without a break.
             end: Called after them.
+            legs: Gives what the companion would launch on a CPU, for a team that takes many steps without Python;
+                None while it has to be called.
         """
-        self._companion = companion
+        self._companion, self._legs = companion, legs
         if self._launches is not None:
             self._launches.companion, self._launches.around = companion, (begin, end)
             self._launches.forget()
@@ -316,12 +324,23 @@ class Solver:
 
     def _accompanied_steps(self, steps: int, companion: Callable[[Any], None]) -> None:
         """Take steps one by one on the CPU, each followed by the companion; none after one that did not fit."""
+        if self._relayed_steps(steps):
+            return
         flags = self._work.lists.flags.numpy()
         for _ in range(steps):
             self._team_steps(1)
             if flags[HALTED]:
                 return
             companion(self._work.here)
+
+    def _relayed_steps(self, steps: int) -> bool:
+        """Take them without Python between them, if they and the companion allow for it; whether it was done."""
+        legs = None if self._legs is None or self.model.features.bouncing else self._legs(self._work.here)
+        if legs is None:
+            return False
+        assert self._relay is not None
+        step = [Task(team_kernel(shared_by_teams(self.model.features)), self._team_inputs(1))]
+        return self._relay.run([step, *legs], steps, (self._work.lists.flags, HALTED))
 
     def _substep(self, state: State) -> None:
         """Take one step, as several shorter ones while grains are fast."""
@@ -387,11 +406,12 @@ class Solver:
         work = self._work
         if self.model.features.bouncing:
             wp.copy(work.here.starts, work.here.velocities)
-        self._team.run(
-            team_kernel(shared_by_teams(self.model.features)),
-            [steps, self.model.sweeps, self.model.parameters, work.here, work.there, work.old, work.lists, work.kept,
-             work.bodies],
-        )  # fmt: skip
+        self._team.run(team_kernel(shared_by_teams(self.model.features)), self._team_inputs(steps))
+
+    def _team_inputs(self, steps: int) -> list[Any]:
+        work, model = self._work, self.model
+        rows = [work.here, work.there, work.old, work.lists, work.kept, work.bodies]
+        return [steps, model.sweeps, model.parameters, *rows, self._shares, self._claims]
 
     def _look_after(self, state: State) -> bool:
         """Make room for lists that did not fit; report grains that are too fast.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core import relay
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
@@ -35,6 +36,7 @@ from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
+from annelid.springs.kernels.handing import hand_over_kernel
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel
@@ -293,6 +295,23 @@ class Solver:
             count = min(steps, self.batch)
             self._enqueue(state, count)
             steps -= count
+
+    def relayed(self, state: State, steps: int) -> list[relay.Leg] | None:
+        """So many steps on a CPU as legs that others launch between theirs, see `core.relay`.
+
+        None where the host has to look after each batch of steps: masses that touch each other may need longer lists.
+        """
+        if self.model.features.colliding:
+            return None
+        self.bind(state)
+        here, after = (state.positions, state.velocities), self._next
+        kernel = team_kernel(shared_by_teams(self.model.features))
+        count = self.model.mass_count if steps % 2 else 1
+        end = hand_over_kernel(self.model.types.real)
+        return [
+            [relay.Task(kernel, [steps, self.model.arrays, self._work, *here, *after])],
+            [relay.Task(end, [steps, *after, state.clock, *here], count)],
+        ]
 
     # Steps that are taken without a break, between which others launch something, share their signals and their end.
 

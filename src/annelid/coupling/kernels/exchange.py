@@ -67,6 +67,7 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def press(
+        first: int,
         dt: float,
         drift: float,
         guests: GuestArrays,
@@ -79,8 +80,9 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
 
         The moment by which that has moved on is taken back.
         """
-        s = wp.tid() // wp.static(lanes)
-        lane = wp.tid() % wp.static(lanes)
+        thread = first + wp.tid()
+        s = thread // wp.static(lanes)
+        lane = thread % wp.static(lanes)
         if guests.present[s] == 0:
             if lane == 0:
                 contact_out[s] = wp.vec3()
@@ -116,6 +118,22 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
             forces_out[guests.masses[s]] = vec3(real(whole[0]), real(whole[1]), real(whole[2]))
 
     return press
+
+
+@functools.cache
+def complete_kernel(real: Any) -> wp.Kernel:
+    """Find how guests turn that a CPU has left out because they were close to nothing: CUDA takes it for granted."""
+    vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def complete(guests: GuestArrays, x: wp.array[vec4], past: Past):
+        g = wp.tid()
+        if guests.alive[g] == 1 and past.turns[g][0, 0] == 0.0:
+            middle, turns = spread(g, place(guests.corners[g][0], guests, x), 0, 1, guests, x)
+            past.centers[g] = middle
+            past.turns[g] = turns
+
+    return complete
 
 
 @functools.cache
@@ -187,6 +205,7 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options=FAST)
     def seat(
+        first: int,
         fresh: int,
         rows: wp.array[wp.int32],
         parameters: Parameters,
@@ -198,7 +217,7 @@ def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
         grains: Grains,
     ):
         """Bring guests to their masses; a fresh one has no past from which to foresee its future."""
-        thread = wp.tid()
+        thread = first + wp.tid()
         moves = bool(True)
         turns = bool(True)
         if wp.static(shared):

@@ -133,6 +133,8 @@ class SolidSolver:
             self._exchange.load()
             glide.module.load(self.device, block_dim=256)
         self._loaded = True
+        if self.device.is_cuda:
+            self._exchange.complete(state, state.surface)
         self._hand_on(state)
         for done in range(steps):
             self._impulses.zero_()

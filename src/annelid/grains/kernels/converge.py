@@ -38,6 +38,7 @@ from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses, grain_quads
 from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads, kept_quads
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
+from annelid.grains.kernels.shares import MOVING, SWEEPING, forget_claims, next_rows
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
 
 wp.set_module_options({"enable_backward": False})
@@ -127,8 +128,8 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Fun
 
 
 @functools.cache
-def sweep_share(features: Features, *, blended: bool) -> wp.Function:
-    """A function for each member: a sweep over its grains, the plain or another one."""
+def solve_share(features: Features, *, blended: bool) -> wp.Function:
+    """A function for each member: a sweep over some grains, the plain or another one."""
     impulses, look_ahead, world = grain_quads(features, blended=blended), foresee_quads(features), world_of(features)
 
     @wp.func
@@ -156,7 +157,7 @@ def team_solve(features: Features) -> wp.Function:
 
     Grains are read from `a` and end there; `b` is used on the way.
     """
-    begin, go_on = (sweep_share(features, blended=blended) for blended in (False, True))
+    begin, go_on = (solve_share(features, blended=blended) for blended in (False, True))
     complete, tracked, with_points = finish_quads(features), features.tracked, features.points
     sums = body_total(features) if tracked else None
     expect = foresee_body(features) if tracked else None
@@ -185,8 +186,8 @@ def team_solve(features: Features) -> wp.Function:
 
     @wp.func
     def solve(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int, step: int, most: int,
-        parameters: Parameters, a: Grains, b: Grains, lists: Lists, bodies: Bodies,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, step: int, most: int, parameters: Parameters,
+        a: Grains, b: Grains, lists: Lists, bodies: Bodies, shares: wp.array[wp.int32], claims: wp.array[wp.int32],
     ) -> int:  # fmt: skip
         met = int(0)
         number = int(wp.static(BEGINS))
@@ -197,10 +198,15 @@ def team_solve(features: Features) -> wp.Function:
             if number % 2 == 0:
                 before = b
                 after = a
-            if number == wp.static(BEGINS):
-                begin(low, high, number, parameters, before, lists, bodies, after)
-            else:
-                go_on(low, high, number, parameters, before, lists, bodies, after)
+            for ahead in range(size):  # who is done with its share helps with the next one
+                member = (rank + ahead) % size
+                rows = next_rows(wp.static(SWEEPING), member, size, shares, claims)
+                while rows[0] < rows[1]:
+                    if number == wp.static(BEGINS):
+                        begin(rows[0], rows[1], number, parameters, before, lists, bodies, after)
+                    else:
+                        go_on(rows[0], rows[1], number, parameters, before, lists, bodies, after)
+                    rows = next_rows(wp.static(SWEEPING), member, size, shares, claims)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
@@ -209,12 +215,19 @@ def team_solve(features: Features) -> wp.Function:
             team_barrier(counter, size, ticket + met + 1)
             if rank == 0:
                 look(step, number, most, parameters, lists, bodies)
+                forget_claims(wp.static(SWEEPING), size, claims)
+                forget_claims(wp.static(MOVING), size, claims)
             team_barrier(counter, size, ticket + met + 2)
             met += 2
             going = lists.active[0] == 1
             number += 1
-        for i in range(low, high):
-            complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
+        for ahead in range(size):
+            member = (rank + ahead) % size
+            rows = next_rows(wp.static(MOVING), member, size, shares, claims)
+            while rows[0] < rows[1]:
+                for i in range(rows[0], rows[1]):
+                    complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
+                rows = next_rows(wp.static(MOVING), member, size, shares, claims)
         if wp.static(tracked):
             if rank == 0:
                 for k in range(bodies.count):

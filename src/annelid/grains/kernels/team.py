@@ -31,6 +31,7 @@ from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.program import close_batch, grain_quads
 from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
+from annelid.grains.kernels.shares import IN_TURN, LISTING, divide_rows, forget_claims, next_rows
 from annelid.grains.kernels.touched import list_touched
 
 wp.set_module_options({"enable_backward": False})
@@ -77,6 +78,7 @@ def team_refresh(features: Features) -> wp.Function:
     def refresh(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int,
         parameters: Parameters, here: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
     ) -> int:  # fmt: skip
         for w in range(parameters.worlds):
             if stale(w, lists):
@@ -97,6 +99,7 @@ def team_refresh(features: Features) -> wp.Function:
             note_limit(parameters, lists)
             lists.flags[wp.static(STALE)] = 0
             lists.flags[wp.static(BUILDS)] = lists.flags[wp.static(BUILDS)] + 1
+            forget_claims(wp.static(LISTING), size, claims)
         for w in range(parameters.worlds):
             if stale(w, lists):  # a world lies in the same rows before and after
                 rows = rows_within(w, low, high, lists)
@@ -106,13 +109,15 @@ def team_refresh(features: Features) -> wp.Function:
             for i in range(low, high):
                 here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
-        for w in range(parameters.worlds):
-            if stale(w, lists):
-                rows = rows_within(w, low, high, lists)
-                for i in range(rows[0], rows[1]):
+        for ahead in range(size):  # who is done with its share helps with the next one
+            member = (rank + ahead) % size
+            taken = next_rows(wp.static(LISTING), member, size, shares, claims)
+            while taken[0] < taken[1]:
+                for i in range(taken[0], taken[1]):  # of worlds whose lists are stale
                     list_grains(i, 0, 1, parameters, here, kept, lists)
                     if wp.static(touchable):
                         list_bodies(i, parameters, here, kept, lists, bodies)
+                taken = next_rows(wp.static(LISTING), member, size, shares, claims)
         team_barrier(counter, size, ticket + 4)
         if rank == 0:
             if wp.static(tracked):
@@ -120,6 +125,8 @@ def team_refresh(features: Features) -> wp.Function:
             if lists.flags[wp.static(HALTED)] == 0:
                 for w in range(parameters.worlds):
                     lists.flags[wp.static(FLAGS) + w] = 0
+        if rank == size - 1:
+            divide_rows(size, parameters, lists, shares)
         return ticket + 4
 
     return refresh
@@ -182,8 +189,9 @@ def team_step(features: Features) -> wp.Function:
 
     @wp.func
     def take(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int, step: int, sweeps: int,
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, step: int, sweeps: int,
         flips: int, turn: int, parameters: Parameters, a: Grains, b: Grains, lists: Lists, bodies: Bodies,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
     ) -> int:  # fmt: skip
         s = int(0)
         final = int(0)
@@ -199,9 +207,17 @@ def team_step(features: Features) -> wp.Function:
             if (flips + s) % 2 == 1:
                 before = b
                 after = a
-            worst = sweep(low, high, step, sweeps, final, parameters, before, lists, bodies, after)
-            if wp.static(tolerant):
-                highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
+            use = wp.static(IN_TURN) + (turn + s) % 3
+            if rank == 0:
+                forget_claims(wp.static(IN_TURN) + (turn + s + 1) % 3, size, claims)
+            for ahead in range(size):  # who is done with its share helps with the next one
+                member = (rank + ahead) % size
+                rows = next_rows(use, member, size, shares, claims)
+                while rows[0] < rows[1]:
+                    worst = sweep(rows[0], rows[1], step, sweeps, final, parameters, before, lists, bodies, after)
+                    if wp.static(tolerant):
+                        highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
+                    rows = next_rows(use, member, size, shares, claims)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
@@ -233,9 +249,10 @@ def team_kernel(features: Features) -> wp.Kernel:
     @wp.kernel(module="unique", enable_backward=False)
     def run_team(
         rank: int, size: int, counter: wp.array[wp.int32], steps: int, sweeps: int, parameters: Parameters,
-        a: Grains, b: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
+        a: Grains, b: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies, shares: wp.array[wp.int32],
+        claims: wp.array[wp.int32],
     ):  # fmt: skip
-        share = team_range(rank, size, parameters.count, 16)
+        share = wp.vec2i(shares[rank], shares[rank + 1])
         ticket = int(0)
         done = int(0)
         flips = int(0)
@@ -248,21 +265,23 @@ def team_kernel(features: Features) -> wp.Kernel:
                         hand_back(i, b, a)
                     flips += 1
                 ticket = refresh(
-                    rank, size, counter, ticket, share[0], share[1], parameters, a, old, lists, kept, bodies
-                )
+                    rank, size, counter, ticket, share[0], share[1], parameters, a, old, lists, kept, bodies, shares,
+                    claims,
+                )  # fmt: skip
             team_barrier(counter, size, ticket + 1)
+            share = wp.vec2i(shares[rank], shares[rank + 1])
             ticket += 1
             if lists.flags[wp.static(HALTED)] == 1:
                 going = False
             if going:
                 if wp.static(converging):
                     ticket += solve(
-                        rank, size, counter, ticket, share[0], share[1], done, sweeps, parameters, a, b, lists, bodies
+                        rank, size, counter, ticket, done, sweeps, parameters, a, b, lists, bodies, shares, claims
                     )
                 else:
                     taken = take(
-                        rank, size, counter, ticket, share[0], share[1], done, sweeps, flips, turn, parameters, a, b,
-                        lists, bodies,
+                        rank, size, counter, ticket, done, sweeps, flips, turn, parameters, a, b, lists, bodies,
+                        shares, claims,
                     )  # fmt: skip
                     ticket += wp.static(each) * taken
                     flips += taken
@@ -271,6 +290,8 @@ def team_kernel(features: Features) -> wp.Kernel:
         team_barrier(counter, size, ticket + 1)
         if rank == 0:
             close_batch(done, turn - 1, lists)
+            for use in range(3):
+                forget_claims(wp.static(IN_TURN) + use, size, claims)
         if flips % 2 == 1:
             for i in range(share[0], share[1]):
                 hand_back(i, b, a)
