@@ -26,7 +26,7 @@ class Case:
 
 CASES = {
     "small": Case(Sandworm(spacing=0.57, grain_radius=0.016, run_up=1.1, depth=0.16), 0.5),
-    "large": Case(Sandworm(spacing=0.3, grain_radius=0.009, run_up=2.95, depth=0.12), 1.0),
+    "large": Case(Sandworm(spacing=0.3, grain_radius=0.009, run_up=2.95, depth=0.12), 4.0),
 }
 """About 5,000 grains and 3,000 springs, for two cores; 50,000 grains and 20,000 springs, for a GPU."""
 
