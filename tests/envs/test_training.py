@@ -328,6 +328,7 @@ def test_options_add_up(arguments: list[str]) -> None:
         (["--option", "count=2"], "no option named 'count'"),
         (["--episodes", "0"], "--episodes must be"),
         (["--episodes", "-3"], "--episodes must be"),
+        (["--steps", "-5"], "--steps must be"),
         (["--minutes", "-1"], "--minutes must be"),
         (["--minutes", "nan"], "--minutes must be"),
     ],

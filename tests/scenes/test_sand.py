@@ -64,6 +64,12 @@ def test_the_walker_stands_on_sand_and_is_compared_with_hard_ground(device: str)
     assert abs(results["sinking"]) < 0.01
 
 
+def test_large_grains_do_not_throw_the_walker_up() -> None:
+    simulation = SandWalker(grain_radius=0.008, depth=0.03, run_up=0.02).build(device="cpu", threads=1)
+    simulation.run(0.05)
+    assert np.linalg.norm(simulation.state.springs.velocities.numpy(), axis=1).max() < 0.5  # it falls by 1 cm
+
+
 def test_fingers_close(device: str) -> None:
     scene = Gripper(grain_radius=0.02, closing=0.5, depth=0.12, dip=0.08)
     simulation = scene.build(device=device, threads=1)
@@ -73,6 +79,11 @@ def test_fingers_close(device: str) -> None:
     results = _results(scene, simulation)
     assert results["grains-inside"] == 0
     assert results["mass-lifted"] == 0.0
+
+
+def test_fingers_do_not_reach_below_the_bed() -> None:
+    with pytest.raises(InvalidValue, match=r"dip of gripper, 0.12 m, reaches below its bed: make it 0.08 m or less"):
+        Gripper(depth=0.08).build(device="cpu", threads=1)
 
 
 def _spread(simulation: Any) -> float:

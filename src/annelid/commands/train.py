@@ -38,7 +38,7 @@ from annelid.envs.worlds import read_options, require
 from annelid.view.figures import line_plot
 from annelid.view.video import require_mp4
 
-MOST_EPISODES = 1_000_000
+MOST_EPISODES, MOST_STEPS = 1_000_000, 10**12
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,7 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     """Train, evaluate, and write what came of it; an interrupt says how to go on."""
     require("--episodes", options.episodes, 1, MOST_EPISODES, whole=True)
     require("--minutes", options.minutes, 0.0, math.inf)
+    require("--steps", options.steps or 0, 0, MOST_STEPS, whole=True)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
     try:
         return _train(name, folder, options, machine)

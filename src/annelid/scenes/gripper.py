@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid import coupling, grains, robots, springs
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
@@ -95,6 +96,11 @@ class Gripper(Checked):
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[coupling.Solver]:
         """The open hand in the bed."""
+        if self.dip > self.depth:
+            raise InvalidValue(
+                f"dip of gripper, {self.dip:g} m, reaches below its bed: make it {self.depth:g} m or less, or depth "
+                f"{self.dip:g} m or more."
+            )
         box, top = self.sandbox(), self.tips + _FINGER[2] - 0.5 * _PITCH
         with on_purpose():
             return coupling.simulation(
