@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import warp as wp
 
+from annelid.core.compiled_calls import FLAGS
 from annelid.core.compiled_functions import _Rewriting, with_references
 from annelid.core.compiled_structures import without_gradients
 
@@ -99,13 +100,15 @@ def test_files_with_gradients_stay_as_they_are() -> None:
 def test_a_text_that_cannot_be_compiled_gives_way_to_that_of_warp(tmp_path: Path) -> None:
     path = tmp_path / "kernel.cpp"
     path.write_text(text(READS))
-    built = []
+    built, flags = [], []
 
-    def build(_target: str, source: str) -> None:
+    def build(_target: str, source: str, *, extra_flags: str) -> None:
         built.append(Path(source).read_text())
+        flags.append(extra_flags)
         if "Scale_1 & " in built[-1]:
             raise RuntimeError("no")
 
-    _Rewriting(build)(str(tmp_path / "kernel.o"), str(path))
+    _Rewriting(build)(str(tmp_path / "kernel.o"), str(path), extra_flags="-march=native")
     assert built == [without_gradients(with_references(text(READS))), text(READS)]
+    assert flags == [f"-march=native {FLAGS}", "-march=native"]
     assert path.read_text() == text(READS)

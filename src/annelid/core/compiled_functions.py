@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from annelid.core.compiled_calls import FLAGS, called_in_place
 from annelid.core.compiled_structures import without_gradients
 
 LONG = 6000
@@ -72,15 +73,13 @@ class _Rewriting:
     def __call__(self, *arguments: Any, **options: Any) -> None:
         path = Path(arguments[1])  # after that of the object file
         given = path.read_text(encoding="utf-8")
-        text = without_gradients(with_references(given))
-        if text != given:
-            path.write_text(text, encoding="utf-8")
-            try:
-                self._build(*arguments, **options)
-                return
-            except Exception:  # that is what Warp raises
-                path.write_text(given, encoding="utf-8")
-        self._build(*arguments, **options)
+        flags = f"{options.get('extra_flags') or ''} {FLAGS}"
+        path.write_text(called_in_place(without_gradients(with_references(given)), flags), encoding="utf-8")
+        try:
+            self._build(*arguments, **{**options, "extra_flags": flags})
+        except Exception:  # that is what Warp raises
+            path.write_text(given, encoding="utf-8")
+            self._build(*arguments, **options)
 
 
 def with_references(source: str) -> str:
