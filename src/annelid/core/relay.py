@@ -81,7 +81,8 @@ class Relay:
             return False
         for launch in self._launches:
             launch.pack()
-        self._team.run(_run_relay, [steps, len(legs), self._calls, *stop[1:], self._table, stop[0], self._counters])
+        flags, place = stop
+        self._team.run(_run_relay, [steps, len(legs), self._calls, place, self._table, flags, self._counters])
         return True
 
     def _suits(self, legs: Sequence[Leg]) -> bool:

@@ -198,15 +198,13 @@ def team_solve(features: Features) -> wp.Function:
             if number % 2 == 0:
                 before = b
                 after = a
-            for ahead in range(size):  # who is done with its share helps with the next one
-                member = (rank + ahead) % size
-                rows = next_rows(wp.static(SWEEPING), member, size, shares, claims)
-                while rows[0] < rows[1]:
-                    if number == wp.static(BEGINS):
-                        begin(rows[0], rows[1], number, parameters, before, lists, bodies, after)
-                    else:
-                        go_on(rows[0], rows[1], number, parameters, before, lists, bodies, after)
-                    rows = next_rows(wp.static(SWEEPING), member, size, shares, claims)
+            rows = next_rows(wp.static(SWEEPING), rank, size, shares, claims)
+            while rows[0] < rows[1]:
+                if number == wp.static(BEGINS):
+                    begin(rows[0], rows[1], number, parameters, before, lists, bodies, after)
+                else:
+                    go_on(rows[0], rows[1], number, parameters, before, lists, bodies, after)
+                rows = next_rows(wp.static(SWEEPING), rank, size, shares, claims)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
@@ -221,13 +219,11 @@ def team_solve(features: Features) -> wp.Function:
             met += 2
             going = lists.active[0] == 1
             number += 1
-        for ahead in range(size):
-            member = (rank + ahead) % size
-            rows = next_rows(wp.static(MOVING), member, size, shares, claims)
-            while rows[0] < rows[1]:
-                for i in range(rows[0], rows[1]):
-                    complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
-                rows = next_rows(wp.static(MOVING), member, size, shares, claims)
+        rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
+        while rows[0] < rows[1]:
+            for i in range(rows[0], rows[1]):
+                complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
+            rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
         if wp.static(tracked):
             if rank == 0:
                 for k in range(bodies.count):

@@ -56,11 +56,14 @@ def _claimed(claims: wp.array[wp.int32], at: int) -> int: ...
 
 
 @wp.func
-def next_rows(use: int, member: int, size: int, shares: wp.array[wp.int32], claims: wp.array[wp.int32]) -> wp.vec2i:
-    """First and last + 1 of the next rows of the share of a member that nobody has taken; none once they are equal."""
-    high = shares[member + 1]
-    low = shares[member] + wp.static(ROWS) * _claimed(claims, (use * size + member) * wp.static(_LINE))
-    return wp.vec2i(wp.min(low, high), wp.min(low + wp.static(ROWS), high))
+def next_rows(use: int, rank: int, size: int, shares: wp.array[wp.int32], claims: wp.array[wp.int32]) -> wp.vec2i:
+    """First and last + 1 of the next rows for a member, of its own share, then of others; equal once all are taken."""
+    for ahead in range(size):
+        member = (rank + ahead) % size
+        low = shares[member] + wp.static(ROWS) * _claimed(claims, (use * size + member) * wp.static(_LINE))
+        if low < shares[member + 1]:
+            return wp.vec2i(low, wp.min(low + wp.static(ROWS), shares[member + 1]))
+    return wp.vec2i(0, 0)
 
 
 @wp.func

@@ -109,15 +109,13 @@ def team_refresh(features: Features) -> wp.Function:
             for i in range(low, high):
                 here.starts[i] = here.velocities[i]
         team_barrier(counter, size, ticket + 3)
-        for ahead in range(size):  # who is done with its share helps with the next one
-            member = (rank + ahead) % size
-            taken = next_rows(wp.static(LISTING), member, size, shares, claims)
-            while taken[0] < taken[1]:
-                for i in range(taken[0], taken[1]):  # of worlds whose lists are stale
-                    list_grains(i, 0, 1, parameters, here, kept, lists)
-                    if wp.static(touchable):
-                        list_bodies(i, parameters, here, kept, lists, bodies)
-                taken = next_rows(wp.static(LISTING), member, size, shares, claims)
+        taken = next_rows(wp.static(LISTING), rank, size, shares, claims)
+        while taken[0] < taken[1]:
+            for i in range(taken[0], taken[1]):  # of worlds whose lists are stale
+                list_grains(i, 0, 1, parameters, here, kept, lists)
+                if wp.static(touchable):
+                    list_bodies(i, parameters, here, kept, lists, bodies)
+            taken = next_rows(wp.static(LISTING), rank, size, shares, claims)
         team_barrier(counter, size, ticket + 4)
         if rank == 0:
             if wp.static(tracked):
@@ -210,14 +208,12 @@ def team_step(features: Features) -> wp.Function:
             use = wp.static(IN_TURN) + (turn + s) % 3
             if rank == 0:
                 forget_claims(wp.static(IN_TURN) + (turn + s + 1) % 3, size, claims)
-            for ahead in range(size):  # who is done with its share helps with the next one
-                member = (rank + ahead) % size
-                rows = next_rows(use, member, size, shares, claims)
-                while rows[0] < rows[1]:
-                    worst = sweep(rows[0], rows[1], step, sweeps, final, parameters, before, lists, bodies, after)
-                    if wp.static(tolerant):
-                        highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
-                    rows = next_rows(use, member, size, shares, claims)
+            rows = next_rows(use, rank, size, shares, claims)
+            while rows[0] < rows[1]:
+                worst = sweep(rows[0], rows[1], step, sweeps, final, parameters, before, lists, bodies, after)
+                if wp.static(tolerant):
+                    highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
+                rows = next_rows(use, rank, size, shares, claims)
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
