@@ -67,13 +67,13 @@ def large_edit(simulation: Simulation[springs.Solver], count: int = 10_000) -> t
     simulation.start()
     while simulation.step_count < 64:
         time.sleep(0.01)
-    graphs = simulation.solver.graphs.identities()
+    graphs = simulation.solver.stepping.graphs.identities()
     with simulation.edit() as edit:
         edit.remove_springs(chosen)
         edit.add_springs(ends[:, 0], ends[:, 1], stiffness=1e4, rest_lengths=lengths)
     simulation.pause()
     network.verify()
-    return edit.pause_seconds, graphs <= simulation.solver.graphs.identities()
+    return edit.pause_seconds, graphs <= simulation.solver.stepping.graphs.identities()
 
 
 def asynchronous_share(simulation: Simulation[springs.Solver], seconds: float = 2.0) -> Measurement:

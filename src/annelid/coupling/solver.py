@@ -239,7 +239,9 @@ class Solver:
             self.forget()
         if not self._ready:
             self._warm_up(state)
-        self.springs.bind(state.springs)  # which copies from the host, and cannot be done while steps are captured
+        self.springs.stepping.bind(
+            state.springs
+        )  # which copies from the host, and cannot be done while steps are captured
         if self.controls:
             self._hand_on(state)
         self.grains.advance(state.grains, steps)
@@ -247,29 +249,29 @@ class Solver:
     def _begin(self, steps: int) -> None:
         """Before so many steps of the grains on CUDA: what the springs follow in all of them, if there is room."""
         assert self._state is not None
-        self._whole, self._taken = self.springs.has_room(steps * self.model.substeps), 0
+        self._whole, self._taken = self.springs.stepping.has_room(steps * self.model.substeps), 0
         if self._whole:
-            self.springs.enqueue_signals(self._state.springs, steps * self.model.substeps)
+            self.springs.stepping.enqueue_signals(self._state.springs, steps * self.model.substeps)
 
     def _end(self, steps: int) -> None:
         """After them."""
         assert self._state is not None
         if self._whole:
-            self.springs.enqueue_end(self._state.springs, steps * self.model.substeps)
+            self.springs.stepping.enqueue_end(self._state.springs, steps * self.model.substeps)
 
     def _follow(self, grains: Any) -> None:
         """After a step of the grains: the steps of the springs that it spans, and guests where they ended."""
         assert self._state is not None
         state, substeps = self._state, self.model.substeps
-        x, _ = now = self.springs.within(state.springs, self._taken)
+        x, _ = now = self.springs.stepping.within(state.springs, self._taken)
         felt = self.model.springs.arrays.forces, state.contact_forces
         self._exchange.press(state, x, felt, drift=0.5 - 0.5 / substeps)
         if self._whole:
-            self.springs.enqueue_steps(state.springs, self._taken, substeps)
+            self.springs.stepping.enqueue_steps(state.springs, self._taken, substeps)
             self._taken += substeps
-            now = self.springs.within(state.springs, self._taken)
+            now = self.springs.stepping.within(state.springs, self._taken)
         elif self.device.is_cuda:
-            self.springs.enqueue(state.springs, substeps)
+            self.springs.stepping.enqueue(state.springs, substeps)
         else:
             self.springs.advance(state.springs, substeps)
         self._exchange.seat(state, grains, *now)
@@ -279,7 +281,7 @@ class Solver:
         assert self._state is not None
         state, substeps = self._state, self.model.substeps
         here = state.springs.positions, state.springs.velocities
-        steps = self.springs.relayed(state.springs, substeps)
+        steps = self.springs.stepping.relayed(state.springs, substeps)
         if steps is None:
             return None
         felt = self.model.springs.arrays.forces, state.contact_forces

@@ -35,7 +35,8 @@ from annelid.springs.sensors import (
     touch_of,
     velocity_of,
 )
-from annelid.springs.solver import Solver, State
+from annelid.springs.solver import Solver
+from annelid.springs.state import State
 from annelid.springs.stiffness import (
     bar_stiffness,
     directional_modulus,

@@ -1,33 +1,27 @@
-"""Stepping a mass-spring model: launches on the CPU's threads or through captured CUDA graphs."""
+"""The solver of a mass-spring model: beginnings, parameters, conditions, edits; steps are those of `stepping`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core import relay
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
-from annelid.core.kernels.worlds import advance_clock, begin_again, kick_kernel
-from annelid.core.launch import Team
-from annelid.core.replay import Graphs
+from annelid.core.kernels.worlds import begin_again, kick_kernel
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import (
     clone_state,
-    copy_array,
     copy_state,
-    nested,
     restore_worlds,
-    rows,
     state_arrays,
     take_world,
 )
@@ -36,57 +30,18 @@ from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
-from annelid.springs.kernels.handing import hand_over_kernel
 from annelid.springs.kernels.parameters import MASS
-from annelid.springs.kernels.passes import buffers_of, time_shift
-from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel
-from annelid.springs.kernels.team import team_kernel
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
 from annelid.springs.network import Patch
-from annelid.springs.parameters import derive, heed, parameters_of, require_stable, scale_masses
+from annelid.springs.parameters import heed, parameters_of, require_stable, scale_masses
 from annelid.springs.pictures import Painter
 from annelid.springs.readout import Readout
 from annelid.springs.scenery import scenery_of
+from annelid.springs.state import State
+from annelid.springs.stepping import MOST_CONDITIONS, Stepping
 
-_BLOCK = 128
-_FACTORS = 1 << 20  # entries of the table of signals, which bounds the steps of a batch
-_MOST_CONDITIONS = 64
 _MASSES_A_THREAD = 500  # below this another CPU thread costs more at the barrier than it brings
-
-
-@dataclass
-class State:
-    """What changes with time.
-
-    Attributes:
-        positions: Position [m] and inverse mass [1/kg] (0 when fixed) of each mass, shape [n, 4].
-        velocities: Velocities [m/s], shape [n, 3].
-        accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
-        broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
-        partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
-        slips: How far each of them was dragged along the surface [m].
-        hollows: How far sand is below each corner of a triangle, or pressed if negative [m]; kept in ground with an
-            angle of repose or a stiffness.
-        sand_forces: Force of ground that resists on each mass in the last step [N], shape [n, 3]; kept where it is.
-        commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
-        begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.
-        variation: Parameters in which worlds differ; empty while they do not.
-        clock: Steps done, shape [1].
-    """
-
-    positions: wp.array[Any] = rows("mass", grows="masses")
-    velocities: wp.array[Any] = rows("mass", grows="masses")
-    accelerations: wp.array[Any] = rows("mass", grows="masses")
-    broken: wp.array[Any] = rows("mass", wp.uint64, grows="masses")
-    partners: wp.array[Any] = rows("contact")
-    slips: wp.array[Any] = rows("contact")
-    hollows: wp.array[Any] = rows("corner")
-    sand_forces: wp.array[Any] = rows("sunk")
-    commands: wp.array[Any] = rows("channel", wp.vec4d)
-    begun: wp.array[Any] = rows("world", wp.int64)
-    variation: Variation = nested()
-    clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
 class Solver:
@@ -97,6 +52,7 @@ class Solver:
         threads: CPU threads; None takes all cores.
 
     Attributes:
+        stepping: What takes steps.
         readout: What reads states.
     """
 
@@ -106,15 +62,11 @@ class Solver:
         self.model, self.device = model, model.device
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
         self.dt = model.dt
-        self.batch = self._batch()
         self._interactions = Interactions(model)
-        self._work = self._scratch()
-        self._next = self._state_buffers()
-        self._team = None if self.device.is_cuda else Team(self.threads)
-        self.graphs = Graphs(self.device, kept=8)
+        self.stepping = Stepping(model, self._interactions, threads=self.threads)
+        self.batch = self.stepping.batch
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
-        self._bound: State | None = None
         self._energies: list[Energy] = []
         self._broken: list[Event] = []  # not yet collected
         self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
@@ -147,8 +99,8 @@ class Solver:
         scale_masses(self.model, state.positions, state.variation, before, mask)
         self._begin_accelerations(state, mask)
         heed(self.model, state.variation)
-        if self._bound is state:
-            self._bound = None  # kernels that heed parameters from now on
+        if self.stepping.bound is state:
+            self.stepping.bound = None  # kernels that heed parameters from now on
 
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters with which the time step would be too long."""
@@ -182,21 +134,12 @@ class Solver:
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
         )
         if verlet:
-            self._first_acceleration(state)
+            self.stepping.first_acceleration(state)
         return state
 
     def advance(self, state: State, steps: int) -> None:
         """Take steps; on CUDA this returns before they are done."""
-        self.bind(state)
-        while steps > 0:
-            count = min(steps, self.batch)
-            if self.device.is_cuda:  # a graph is captured for each count: powers of two keep them few
-                count = 1 << (count.bit_length() - 1)
-            if self.device.is_cuda:
-                self._advance_cuda(state, count)
-            else:
-                self._advance_cpu(state, count)
-            steps -= count
+        self.stepping.advance(state, steps)
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to their beginning, before all edits; see `core.solver.Solver`."""
@@ -236,7 +179,7 @@ class Solver:
         if len(state.accelerations):
             before = clone_state(state)
             state.accelerations.zero_()  # as at the first beginning: damping looks ahead with them
-            self._first_acceleration(state)
+            self.stepping.first_acceleration(state)
             begun = clone_state(state)
             copy_state(before, state)
             restore_worlds(begun, state, mask, {"mass": self._world_of["mass"]})
@@ -288,64 +231,6 @@ class Solver:
         found["contact"] = self._interactions.world_of_memory()
         return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
 
-    def enqueue(self, state: State, steps: int) -> None:
-        """Launch steps on CUDA one by one, for callers that capture them together with launches of their own."""
-        self.bind(state)
-        while steps > 0:  # the table of signals has room for a batch
-            count = min(steps, self.batch)
-            self._enqueue(state, count)
-            steps -= count
-
-    def relayed(self, state: State, steps: int) -> list[relay.Leg] | None:
-        """So many steps on a CPU as legs that others launch between theirs, see `core.relay`.
-
-        None where the host has to look after each batch of steps: masses that touch each other may need longer lists.
-        """
-        if self.model.features.colliding:
-            return None
-        self.bind(state)
-        here, after = (state.positions, state.velocities), self._next
-        kernel = team_kernel(shared_by_teams(self.model.features))
-        count = self.model.mass_count if steps % 2 else 1
-        end = hand_over_kernel(self.model.types.real)
-        return [
-            [relay.Task(kernel, [steps, self.model.arrays, self._work, *here, *after])],
-            [relay.Task(end, [steps, *after, state.clock, *here], count)],
-        ]
-
-    # Steps that are taken without a break, between which others launch something, share their signals and their end.
-
-    def has_room(self, steps: int) -> bool:
-        """Whether so many steps on CUDA can share them; masses that touch each other are looked at in each."""
-        return steps <= self.batch and not self.model.features.colliding
-
-    def within(self, state: State, steps: int) -> tuple[wp.array[Any], wp.array[Any]]:
-        """Where positions and velocities are after so many of these steps."""
-        return self._next if steps % 2 else (state.positions, state.velocities)
-
-    def enqueue_signals(self, state: State, steps: int) -> None:
-        """Launch what springs follow in so many steps."""
-        self.bind(state)
-        derive(self.model, self._work, state.variation)
-        if self.model.features.actuated:
-            size = (steps * self.model.features.signal_rows_per_step + 1, self.model.signal_count * self.worlds)
-            self._launch(signal_kernel(self.model.features), size, [], block=256)
-
-    def enqueue_steps(self, state: State, first: int, steps: int) -> None:
-        """Launch some of these steps, after so many."""
-        features, per_step = self.model.features, self.model.features.signal_rows_per_step
-        for step in range(first, first + steps):
-            base, out = self.within(state, step), self.within(state, step + 1)
-            for number, kind in enumerate(features.passes):
-                self._launch_pass(kind, number, step, per_step, base, out)
-
-    def enqueue_end(self, state: State, steps: int) -> None:
-        """Launch what brings the state to the end of all of them."""
-        for target, source in zip(self.within(state, 0), self.within(state, steps), strict=True):
-            if target is not source:
-                wp.copy(target, source)
-        wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
-
     def adjoint(self, state: State) -> SpringAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
         with self.model.network.settled():
@@ -353,15 +238,15 @@ class Solver:
 
     def diverged_at(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""
-        step = int(self._work.trouble.numpy()[0])
+        step = int(self.stepping.work.trouble.numpy()[0])
         self._interactions.settle()
         return step if step >= 0 else None
 
     def clear_divergence(self) -> None:
         """Forget a divergence, conditions that held and lists of contacts, after the state was restored."""
         self._interactions.invalidate()
-        self._work.trouble.fill_(-1)
-        self._work.hits.fill_(-1)
+        self.stepping.work.trouble.fill_(-1)
+        self.stepping.work.hits.fill_(-1)
 
     def describe_divergence(self, state: State) -> str:
         """The fastest mass and the longest stable step, in words."""
@@ -420,8 +305,8 @@ class Solver:
             kind = type(condition).__name__
             raise InvalidValue(f"a condition must be a Python function, a Warp function or an Energy, not {kind}.")
         conditions = (*self.model.features.conditions, condition)
-        if len(conditions) > _MOST_CONDITIONS:
-            raise InvalidValue(f"at most {_MOST_CONDITIONS} conditions can be watched at once.")
+        if len(conditions) > MOST_CONDITIONS:
+            raise InvalidValue(f"at most {MOST_CONDITIONS} conditions can be watched at once.")
         self._set_conditions(conditions)
 
     def drop_condition(self, condition: Any) -> None:
@@ -435,7 +320,7 @@ class Solver:
 
     def condition_hits(self, state: State) -> dict[Any, int]:
         """The first step after which each watched condition held, where it did."""
-        steps = self._work.hits.numpy()
+        steps = self.stepping.work.hits.numpy()
         watched = self.model.features.conditions
         hits: dict[Any, int] = {c: int(step) for c, step in zip(watched, steps, strict=False) if step >= 0}
         if self._energies:
@@ -445,8 +330,8 @@ class Solver:
 
     def _set_conditions(self, conditions: tuple[wp.Function, ...]) -> None:
         self.model.features = replace(self.model.features, conditions=conditions)
-        self._work.hits.fill_(-1)
-        self.graphs.clear()
+        self.stepping.work.hits.fill_(-1)
+        self.stepping.graphs.clear()
 
     # --- edits ---
 
@@ -469,7 +354,7 @@ class Solver:
                 return
             self.model.restore_changes(changes)
         self._seen_broken = np.zeros(self.model.mass_count if self.model.features.breaking else 0, np.uint64)
-        self._renew_scratch()
+        self.stepping.renew()
 
     def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""
@@ -491,10 +376,10 @@ class Solver:
         Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
         """
         network = self.model.network
-        step = int(self._work.breaks.numpy()[0]) if self.model.features.breaking else -1
+        step = int(self.stepping.work.breaks.numpy()[0]) if self.model.features.breaking else -1
         if step < 0:
             return
-        self._work.breaks.fill_(-1)
+        self.stepping.work.breaks.fill_(-1)
         masks = states[0].broken.numpy()
         broken = network.springs.handles(broken_springs(network, masks & ~self._seen_broken))
         self._seen_broken = masks.copy()
@@ -525,7 +410,7 @@ class Solver:
             self._grow(states)
         if not patch.written:
             self.model.move_rows()
-            self.graphs.clear()
+            self.stepping.graphs.clear()
         self.model.switch_rows(patch)
         self.model.network.release(patch)
         self._interactions.forget(gone)
@@ -558,7 +443,7 @@ class Solver:
         if change.velocities is not None:
             scatter(state.velocities, change.index, change.velocities.astype(real))
         if change.forces is not None and model.set_forces(change.index, change.forces):
-            self.graphs.clear()
+            self.stepping.graphs.clear()
 
     def _mass_factor(self, state: State) -> float:
         """The factor on masses of the one world that is edited."""
@@ -575,127 +460,10 @@ class Solver:
                     setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):
             self._seen_broken = np.append(self._seen_broken, np.zeros(room - len(self._seen_broken), np.uint64))
-        bound = self._bound
-        self._renew_scratch()
+        bound = self.stepping.bound
+        self.stepping.renew()
         if bound is not None:
-            self.bind(bound)
-
-    def _renew_scratch(self) -> None:
-        """Make the memory that steps work in anew, for another number of masses."""
-        clock = self._work.clock
-        self._work, self._next, self._bound = self._scratch(), self._state_buffers(), None
-        self._work.clock = clock
-        self.graphs.clear()
-
-    # --- launches ---
-
-    def _advance_cpu(self, state: State, steps: int) -> None:
-        assert self._team is not None
-        here, after = (state.positions, state.velocities), self._next
-        self._interactions.begin()
-        kernel = team_kernel(shared_by_teams(self.model.features))
-        self._team.run(kernel, [steps, self.model.arrays, self._work, *here, *after])
-        if steps % 2:
-            for target, source in zip(here, after, strict=True):
-                copy_array(source, target)
-        state.clock.numpy()[0] += steps
-        self._interactions.settle()
-
-    def _advance_cuda(self, state: State, steps: int) -> None:
-        self.graphs.run(steps, lambda: self._enqueue(state, steps))
-
-    def _enqueue(self, state: State, steps: int) -> None:
-        """Launch a batch of steps; recorded into a graph they are not executed."""
-        self.enqueue_signals(state, steps)
-        self._interactions.look(state.positions)
-        self.enqueue_steps(state, 0, steps)
-        self.enqueue_end(state, steps)
-
-    def _launch_pass(self, kind: str, number: int, step: int, per_step: int, base: Any, out: Any) -> None:
-        work, lanes, masses = self._work, self.model.lanes, self.model.mass_count
-        stages = {"base": base, "out": out, "p": (work.x_p, work.v_p), "q": (work.x_p, work.v_q)}
-        x_from, v_from, x_to, v_to = buffers_of(kind)
-        if kind == "inner":  # smaller steps go back and forth between two buffers
-            x_from, x_to = ("out", "p") if number % 2 else ("p", "out")
-            v_from, v_to, masses = x_from, x_to, len(self.model.arrays.fast_masses)
-        kernel = pass_kernel(self.model.features, kind, lanes)
-        row = step * per_step + int(time_shift(kind) * per_step)
-        self._interactions.ready(work, kind, step, stages[x_from][0], stages[v_from][1])
-        arguments = [step, row, *base, stages[x_from][0], stages[v_from][1], stages[x_to][0], stages[v_to][1]]
-        threads = -(-masses * lanes // _BLOCK) * _BLOCK
-        self._launch(kernel, threads, arguments, block=_BLOCK)
-
-    def _launch(self, kernel: wp.Kernel, dim: Any, arguments: list[Any], *, block: int) -> None:
-        wp.launch(
-            kernel,
-            dim,
-            [self.model.arrays, self._work, *arguments],
-            device=self.device,
-            block_dim=block if self.device.is_cuda else None,
-        )
-
-    def bind(self, state: State) -> None:
-        """Point the kernels at the clock and accelerations of this state; graphs of another state are dropped."""
-        if self._bound is state and self.model.features.varied == state.variation.there:
-            return
-        self._bound = state
-        self._work.clock, self._work.broken = state.clock, state.broken
-        self._work.commands, self._work.begun = state.commands, state.begun
-        derive(self.model, self._work, state.variation)
-        self._interactions.bind(state.partners, state.slips)
-        self.model.bind_sand(state.hollows, state.sand_forces)
-        if len(state.accelerations):
-            self._work.accelerations = state.accelerations
-        self.graphs.clear()
-
-    def _first_acceleration(self, state: State) -> None:
-        """Verlet begins with the acceleration at the initial state: a kick whose velocities are thrown away."""
-        self.bind(state)
-        derive(self.model, self._work, state.variation)  # which may have been drawn anew since it was bound
-        features = self.model.features
-        if features.actuated:
-            self._launch(signal_kernel(features), (1, self.model.signal_count * self.worlds), [], block=256)
-        here = (state.positions, state.velocities)
-        self._interactions.look(state.positions)
-        self._interactions.ready(self._work, "kick", -1, *here)
-        arguments = [-1, 0, *here, *here, *self._next]  # a kick looks at the end of its step: the one before the first
-        self._launch(pass_kernel(features, "kick", 1), self.model.mass_count, arguments, block=_BLOCK)
-
-    def _batch(self) -> int:
-        model = self.model
-        if not model.features.actuated:
-            return 64 if self.device.is_cuda else 128
-        width = model.signal_count * model.worlds
-        return int(np.clip(_FACTORS // (width * model.features.signal_rows_per_step), 1, 64))
-
-    def _scratch(self) -> Any:
-        types, count, features = self.model.types, self.model.mass_count, self.model.features
-        work = types.Work()
-        self._interactions.attach(work)
-        rows = self.batch * features.signal_rows_per_step + 1
-        stages = count if len(features.passes) > 1 else 0
-        rk4 = count if features.integrator == "rk4" else 0
-        sizes = {"forces": 0 if self.device.is_cuda else count, "v_p": stages, "v_q": rk4}
-        for name, size in sizes.items():
-            setattr(work, name, wp.zeros(size, dtype=types.vec3, device=self.device))
-        work.x_p = wp.zeros(stages, dtype=types.vec4, device=self.device)
-        work.factors = wp.zeros(
-            rows * self.model.signal_count * self.worlds if features.actuated else 0,
-            dtype=types.real,
-            device=self.device,
-        )
-        work.trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
-        work.breaks = wp.full(1, -1, dtype=wp.int64, device=self.device)
-        work.hits = wp.full(_MOST_CONDITIONS, -1, dtype=wp.int64, device=self.device)
-        work.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
-        return work
-
-    def _state_buffers(self) -> tuple[wp.array[Any], wp.array[Any]]:
-        types, count = self.model.types, self.model.mass_count
-        return (
-            wp.zeros(count, dtype=types.vec4, device=self.device),
-            wp.zeros(count, dtype=types.vec3, device=self.device),
-        )
+            self.stepping.bind(bound)
 
 
 def _guided(body: Any) -> np.ndarray:
