@@ -27,6 +27,7 @@ from annelid.fem.contact.sensors import (
     self_contact_force_on,
 )
 from annelid.fem.contact.settings import Contact
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
@@ -64,7 +65,7 @@ from annelid.fem.sensors import (
     volume_of,
 )
 from annelid.fem.solid import Solid, Volume, require_solid
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import Solver
 from annelid.fem.state import State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle

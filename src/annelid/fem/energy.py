@@ -12,10 +12,11 @@ from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.dynamics import masses
 from annelid.fem.kernels.energy import solid_energies
 from annelid.fem.robots.solver import RobotSolver
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import Solver
 
 
 @dataclass(frozen=True, eq=False)

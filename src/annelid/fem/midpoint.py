@@ -15,9 +15,9 @@ from typing import Any
 import warp as wp
 
 from annelid.core.replay import Launcher
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.kernels.motion import add_scaled, go_straight, hold, tick
 from annelid.fem.newton import Holds, Newton, Settings
-from annelid.fem.solver import DynamicSolver
 from annelid.fem.state import State
 
 _CREATED = 5e-3

@@ -14,6 +14,7 @@ from annelid.core.kernels.sums import PARTS, Sums, finish_sum, finish_turn
 from annelid.core.replay import Replays
 from annelid.core.sensors import Mean, Reading, Sensor, require_turn, side_of
 from annelid.core.solver import Solver as AnySolver
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
 from annelid.fem.kernels.parameters import STIFFNESS
@@ -22,7 +23,7 @@ from annelid.fem.robots.actuators import Chamber, Pneumatic
 from annelid.fem.robots.effectors import Orientation
 from annelid.fem.robots.solver import RobotSolver
 from annelid.fem.solid import Solid, Where
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import Solver
 
 _XYZ = ("x", "y", "z")
 

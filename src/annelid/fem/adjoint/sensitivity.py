@@ -20,10 +20,11 @@ from annelid.fem.adjoint.balance import Balance
 from annelid.fem.adjoint.element_rates import HyperelasticRates, Rates, element_rates
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.adjoint.touching import require_smooth, stand_as_in
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.model import Model
 from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.robot import Robot
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import Solver
 
 
 class Sensitivity:

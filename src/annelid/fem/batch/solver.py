@@ -17,12 +17,13 @@ from annelid.fem.batch.settings import Together
 from annelid.fem.batch.steps import Steps
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.leading import Leading
+from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
 from annelid.fem.parameters import AMONG_SIZED_BODIES, IN_MOTION, TOUCHING
 from annelid.fem.robots.drives import Drive
-from annelid.fem.solver import DynamicSolver, Solver
+from annelid.fem.solver import Solver
 from annelid.fem.state import State
 
 _GRAPHS = 8  # graphs that are kept, of as many states and numbers of steps
