@@ -16,8 +16,9 @@ def command(arguments: list[str]) -> int:
     """Run a bench."""
     name, rest = split_name(arguments, "bench", bench_names())
     if name is None:
+        print("usage: annelid bench NAME [OPTIONS]; annelid bench NAME --help tells the options.\n")
         for known, text in BENCHES.items():
-            print(f"{known:16s} {text}")
+            print(f"  {known:16s} {text}")
         return 0
     module = bench_module(name)
     options = parse(combined("Bench", module.Options, Machine, doc=BENCHES[name]), rest, f"annelid bench {name}")

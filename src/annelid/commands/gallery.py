@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
@@ -37,6 +38,7 @@ def command(arguments: list[str]) -> int:
         print("\n".join(entries()))
         return 0
     keys = list(takewhile(lambda text: not text.startswith("-"), arguments))
+    _refuse_names_after_options(arguments[len(keys) :])
     kind = combined("Options", Gallery, Machine, doc=__doc__ or "")
     options = parse(kind, arguments[len(keys) :], "annelid gallery [KIND/NAME ...]")
     gallery, machine = options.gallery, options.machine
@@ -45,8 +47,8 @@ def command(arguments: list[str]) -> int:
     for option, seconds in (("--film-seconds", gallery.film_seconds), ("--most-seconds", gallery.most_seconds)):
         if not 0.0 < seconds < float("inf"):
             raise InvalidValue(f"{option} must be a positive time, not {seconds}.")
-    for key in keys:
-        entry = entry_of(entry_of(key).shown_by or key)  # a robot that is shown at work has no film of its own
+    # A robot that is shown at work has no film of its own. All names are looked up before the first film is made.
+    for entry in [entry_of(entry_of(key).shown_by or key) for key in keys]:
         make(entry, gallery.out, budget=gallery.film_seconds, device=machine.device, threads=machine.threads)
     if not keys:
         _make_all(gallery, machine)
@@ -60,6 +62,14 @@ def command(arguments: list[str]) -> int:
         if missing and not keys:
             print(f"Missing: {', '.join(missing)}. The page says why.")
     return 0
+
+
+def _refuse_names_after_options(arguments: Sequence[str]) -> None:
+    late = next((text for text in arguments if text in entries()), None)
+    if late is not None:
+        raise InvalidValue(
+            f"{late} stands behind an option: name entries first, as in annelid gallery {late} --jobs 1."
+        )
 
 
 def _make_all(gallery: Gallery, machine: Machine) -> None:
