@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from annelid.commands.support.options import Machine, combined, parse
+from annelid.commands.support.terminal import INTERRUPTED
 from annelid.core.errors import InvalidValue
 from annelid.gallery.cards import write_index
 from annelid.gallery.entries import Entry, entries, entry_of
@@ -94,6 +95,8 @@ def _make_apart(entry: Entry, gallery: Gallery, machine: Machine, threads: int) 
         return f"{entry.key}: it took longer than {gallery.most_seconds:g} s."
     if done.returncode == 0:
         return entry.key
+    if done.returncode == INTERRUPTED:  # by Ctrl-C, which all processes hear: that is no fault of the entry
+        return f"{entry.key}: stopped."
     why = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1].removeprefix("annelid: ")
     fail(entry, gallery.out, why)
     return f"{entry.key}: {why}"
