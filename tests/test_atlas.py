@@ -109,6 +109,12 @@ def test_the_command_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixtu
         command([str(tmp_path), "--out", str(tmp_path / "atlas.pdf")])
 
 
+def test_no_page_is_written_where_there_are_no_results(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=r"no study has left results in .*: annelid study NAME writes them"):
+        command([str(tmp_path), "--out", str(tmp_path / "atlas.html")])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_in_the_checkout_are_of_studies_and_tell_their_date() -> None:
     kept = sorted(KEPT.glob("*.json"))
     assert kept

@@ -310,6 +310,8 @@ REFUSED = [
     (["picture", "."], "takes a scene, and . is a folder; annelid run takes folders of voxel robots"),
     (["bench", "sprngs"], "no bench named 'sprngs'. Did you mean 'springs'?"),
     (["run"], "name a scene: "),
+    (["run", ""], "name a scene: "),
+    (["evolve", "nothing-like-it"], "no experiment named 'nothing-like-it'. Known: "),
     (["run", "--json"], "name a scene"),
     (["bench"], "name a bench: "),
     (["run", "bounce", "--device", "gpu"], "unknown device 'gpu'"),
@@ -322,6 +324,9 @@ REFUSED = [
     (["run", "bounce", "--seconds", "-1"], "--seconds must be a positive time, not -1"),
     (["run", "bounce", "--seconds", "nan"], "--seconds must be a positive time, not nan"),
     (["bench", "springs", "--device", "cpu", "--seconds", "-1"], "seconds must be a positive time, not -1"),
+    (["bench", "envs", "--seconds", "nan"], "--seconds must be a positive time, not nan."),
+    (["bench", "edits", "--stress-seconds", "0"], "--stress-seconds must be a positive time, not 0.0."),
+    (["bench", "edits", "--device", "cpu", "--editors", "0"], "--editors must be 1 or more, not 0."),
     (["run", "bounce", "--masses", "1"], "masses of bounce must be a whole number between 2 and 500, not 1."),
     (["run", "bounce", "--restitution", "2"], "restitution of bounce must be between 0 and 1, not 2.0"),
     (["run", "worm", "--friction", "nan"], "friction of worm must be between 0 and 100, not nan."),
@@ -339,6 +344,9 @@ REFUSED = [
     (["video", "bounce", "--masses", "3", "--field", "heat", "--device", "cpu"], "no field named 'heat'. Known: "),
     (["video", "bounce", "--fps", "nan"], "--fps must be a positive number, not nan."),
     (["gallery", "scene/bounce", "--film-seconds", "nan"], "--film-seconds must be a positive time, not nan."),
+    (["gallery", "scene"], "no entry of the gallery named 'scene'. `annelid gallery --list` names all "),
+    (["gallery", "--jobs", "1", "scene/worm"], "scene/worm stands behind an option: name entries first, as in annelid"),
+    (["gallery", "scene/bounce", "scene/bonce"], "named 'scene/bonce'. Did you mean 'scene/bounce'?"),
     (["gallery", "--most-seconds", "-1"], "--most-seconds must be a positive time, not -1.0."),
     (["materials", "ecoflx-00-30"], "no material named 'ecoflx-00-30'. Did you mean 'ecoflex-00-30'?"),
     (["materials", "dragon-skin-10/gent"], "'dragon-skin-10' comes as 'dragon-skin-10/ogden', "),
@@ -390,6 +398,25 @@ def test_options_that_do_not_parse_are_explained(
     assert "--help" in result.err
     assert "Traceback" not in result.err
     assert everything(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "worm", "--seconds", "abc"], "--seconds: it takes a number, not 'abc'."),
+        (["run", "worm", "--threads", "1e9"], "--threads: it takes a whole number, not '1e9'."),
+        (["run", "worm", "--friction", "0,8"], "--friction: it takes a number, not '0,8'."),
+        (["picture", "worm", "--pixels", "a", "3"], "--pixels: it takes 2 whole numbers, not 'a 3'."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_no_number_is_told_without_names_of_types(
+    arguments: list[str], words: str, cli: Callable[..., Result]
+) -> None:
+    told = " ".join(cli(*arguments).err.replace("│", " ").split())
+    assert words in told
+    assert "class" not in told
+    assert "typing" not in told
 
 
 def test_an_output_folder_that_is_a_file(cli: Callable[..., Result], tmp_path: Path) -> None:

@@ -26,6 +26,29 @@ def test_unknown_names() -> None:
     assert str(UnknownName("group", "feet", [])) == "there is no group named 'feet'. There are none yet."
 
 
+@pytest.mark.parametrize(
+    ("name", "suggested"),
+    [
+        ("wrom", "'worm'"), ("rnu", "'run'"), ("WORM2", "'worm'"), ("heappush", "'HeapPush'"), ("walk", "'walker'"),
+        ("sand", "'sand-walker' or 'sandworm'"), ("fingr", "'finger'"), ("snake", ""), ("car", ""), ("soft", ""),
+        ("nothing-like-it", ""), ("", ""), ("so", ""),
+    ],
+)  # fmt: skip
+def test_only_what_is_near_is_suggested(name: str, suggested: str) -> None:
+    """A name is near by a slip or by its beginning; four and more that begin so are no help."""
+    soft = ["soft-crawler", "soft-drop", "soft-gripper", "soft-hand"]
+    known = ["worm", "run", "HeapPush", "sandworm", "sand-walker", "walker", "finger", "swarm", "sensing-biped", *soft]
+    told = str(UnknownName("scene", name, known))
+    assert (f"Did you mean {suggested}?" in told) if suggested else "Did you mean" not in told
+
+
+def test_names_that_are_too_many_are_listed_elsewhere() -> None:
+    told = str(UnknownName("entry", "scene/wrm", ["scene/worm", "scene/drum"], lister="`annelid gallery --list`"))
+    assert told == (
+        "there is no entry named 'scene/wrm'. Did you mean 'scene/worm'? `annelid gallery --list` names all 2."
+    )
+
+
 def test_an_option_of_something_else() -> None:
     with pytest.raises(UnknownName, match=r"named 'gravity'\. It is an option of fem\.Robot\. Known: corrections, dt"):
         fem.inverse_simulation(None, gravity=(0.0, 0.0, 0.0))  # type: ignore[arg-type, call-arg]

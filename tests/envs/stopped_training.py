@@ -32,7 +32,7 @@ PLACES: dict[str, tuple[Any, str, int, int]] = {
     "update": (torch.optim.Adam, "step", 3, 1),
     "update, pressed twice": (torch.optim.Adam, "step", 3, 2),
     "saving, pressed thrice": (run, "save_agent", 1, 3),
-    "evaluation": (run, "episode_returns", 1, 1),
+    "evaluation": (run, "episode_outcomes", 1, 1),
 }
 """What is called there, at which of its calls Ctrl-C is pressed, and how often."""
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from annelid.envs import make_worlds
 from annelid.envs.registration import TASKS, short
+from annelid.envs.training.recipes import recipe
 
-PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "envs.md").read_text(encoding="utf-8")
+PATH = Path(__file__).parents[2] / "docs" / "howto" / "envs.md"
+PAGE = PATH.read_text(encoding="utf-8")
 SECTION = PAGE.partition("## Observations and info\n")[2].partition("\n## ")[0]
 
 
@@ -22,6 +24,17 @@ def rows(name: str) -> list[list[str]]:
 
 def test_the_first_table_has_all_environments() -> None:
     assert [name for name in TASKS if f"| `{name}` |" not in PAGE] == []
+
+
+def test_the_table_of_recipes_is_that_of_the_code() -> None:
+    reference = (PATH.parents[1] / "reference" / "environments.md").read_text(encoding="utf-8")
+    said = [line for line in reference.partition("## Recipes\n")[2].splitlines() if line.startswith("| ")][2:]
+    named = {f"`{short(name)}`": recipe(name) for name in TASKS} | {"a task of your own": recipe("mine.py:Mine")}
+    assert said == [
+        f"| {name} | {one.worlds:,} | {one.steps:,} | {one.repeat} | {one.rate:g} | {one.discount:g} | "
+        f"{one.choices:,} | {'yes' if one.scaled else 'no'} |"
+        for name, one in named.items()
+    ]
 
 
 def test_observations_and_info(task: tuple[str, dict[str, Any]]) -> None:

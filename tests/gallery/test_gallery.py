@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from PIL import Image
 
 from annelid.cli import entries as named
 from annelid.commands.gallery import command
+from annelid.commands.support.terminal import INTERRUPTED
 from annelid.core.errors import UnknownName
 from annelid.core.snapshot import Snapshot, Spheres
 from annelid.gallery import making, pictures, study_pages
@@ -171,6 +173,22 @@ def test_a_study_is_shown_by_its_plots(tmp_path: Path, monkeypatch: pytest.Monke
     page = (folder / PAGE).read_text(encoding="utf-8")
     assert page.count("data:image/png") == 2
     assert "<td>stretch<td>2 m<td>2<td>yes" in page
+
+
+def test_what_was_stopped_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C reaches the processes of the entries too: nothing says afterwards that these could not be made."""
+    some = [entry_of("scene/worm"), entry_of("scene/drum")]
+    monkeypatch.setattr("annelid.commands.gallery.to_make", lambda _: some)
+    ends = iter([(INTERRUPTED, "annelid: stopped."), (2, "annelid: it is broken.")])
+    monkeypatch.setattr("subprocess.run", lambda given, **_: CompletedProcess(given, *_end(next(ends))))
+    assert command(["--out", str(tmp_path), "--jobs", "1"]) == 0
+    assert not (tmp_path / "scene" / "worm" / FAILED).exists()
+    assert (tmp_path / "scene" / "drum" / FAILED).read_text(encoding="utf-8") == "it is broken."
+
+
+def _end(told: tuple[int, str]) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a process that has told why it ended."""
+    return told[0], "", told[1]
 
 
 def test_cards_say_what_is_missing_and_why(tmp_path: Path) -> None:

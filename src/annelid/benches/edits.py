@@ -11,6 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid import springs
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
@@ -30,6 +31,8 @@ class Options:
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """Single edits at two sizes, a large edit while running, asynchronous against synchronous rate, and the stress."""
+    if options.editors < 1:
+        raise InvalidValue(f"--editors must be 1 or more, not {options.editors}.")
     costs = {}
     for shape in (_SMALL, _LARGE):
         simulation = springs.simulation(springs.block(shape), device=device, threads=threads)

@@ -39,6 +39,9 @@ def command(arguments: list[str]) -> int:
     if options.out.suffix not in _PAGES:
         raise InvalidValue(f"the atlas is written as .html or .md, not as {options.out.name!r}.")
     found = find_results(options.places)
+    if not found:
+        places = ", ".join(map(str, options.places))
+        raise InvalidValue(f"no study has left results in {places}: annelid study NAME writes them to out/NAME.")
     write_page(found, options.out)
     if options.json:
         print(json.dumps(summary(found, options.out)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
 from annelid.commands.support.options import Machine, combined, parse
+from annelid.commands.support.terminal import INTERRUPTED
 from annelid.core.errors import InvalidValue
 from annelid.gallery.cards import write_index
 from annelid.gallery.entries import Entry, entries, entry_of
@@ -37,6 +39,7 @@ def command(arguments: list[str]) -> int:
         print("\n".join(entries()))
         return 0
     keys = list(takewhile(lambda text: not text.startswith("-"), arguments))
+    _refuse_names_after_options(arguments[len(keys) :])
     kind = combined("Options", Gallery, Machine, doc=__doc__ or "")
     options = parse(kind, arguments[len(keys) :], "annelid gallery [KIND/NAME ...]")
     gallery, machine = options.gallery, options.machine
@@ -45,8 +48,8 @@ def command(arguments: list[str]) -> int:
     for option, seconds in (("--film-seconds", gallery.film_seconds), ("--most-seconds", gallery.most_seconds)):
         if not 0.0 < seconds < float("inf"):
             raise InvalidValue(f"{option} must be a positive time, not {seconds}.")
-    for key in keys:
-        entry = entry_of(entry_of(key).shown_by or key)  # a robot that is shown at work has no film of its own
+    # A robot that is shown at work has no film of its own. All names are looked up before the first film is made.
+    for entry in [entry_of(entry_of(key).shown_by or key) for key in keys]:
         make(entry, gallery.out, budget=gallery.film_seconds, device=machine.device, threads=machine.threads)
     if not keys:
         _make_all(gallery, machine)
@@ -60,6 +63,14 @@ def command(arguments: list[str]) -> int:
         if missing and not keys:
             print(f"Missing: {', '.join(missing)}. The page says why.")
     return 0
+
+
+def _refuse_names_after_options(arguments: Sequence[str]) -> None:
+    late = next((text for text in arguments if text in entries()), None)
+    if late is not None:
+        raise InvalidValue(
+            f"{late} stands behind an option: name entries first, as in annelid gallery {late} --jobs 1."
+        )
 
 
 def _make_all(gallery: Gallery, machine: Machine) -> None:
@@ -84,6 +95,8 @@ def _make_apart(entry: Entry, gallery: Gallery, machine: Machine, threads: int) 
         return f"{entry.key}: it took longer than {gallery.most_seconds:g} s."
     if done.returncode == 0:
         return entry.key
+    if done.returncode == INTERRUPTED:  # by Ctrl-C, which all processes hear: that is no fault of the entry
+        return f"{entry.key}: stopped."
     why = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1].removeprefix("annelid: ")
     fail(entry, gallery.out, why)
     return f"{entry.key}: {why}"

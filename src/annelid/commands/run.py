@@ -29,7 +29,7 @@ from annelid.scenes.registry import scene_names
 
 def command(arguments: list[str]) -> int:
     """Run a scene, or a folder of voxel robots."""
-    if arguments and arguments[0] not in scene_names() and Path(arguments[0]).is_dir():
+    if arguments and arguments[0] not in ("", *scene_names()) and Path(arguments[0]).is_dir():
         from annelid.commands.support.robot_folders import run_folder  # here: scenes start without voxels
         from annelid.voxels3d.files.folders import is_folder
 

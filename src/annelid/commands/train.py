@@ -54,7 +54,7 @@ class Train:
     minutes: float = math.inf
     """Wall time after which this run ends [min], PPO with the rollout it has begun; then it is evaluated."""
     worlds: int | None = None
-    """Worlds side by side; by the recipe unless told: 16 for most, 2,048 for soft bodies that grasp or crawl."""
+    """Worlds side by side; by the recipe unless told: 16 to 2,048."""
     rate: float | None = None
     """Learning rate; by the recipe unless told, 3e-4 for most with PPO and 5e-4 with TD3."""
     repeat: int | None = None
@@ -82,7 +82,7 @@ def command(arguments: list[str]) -> int:
         print("usage: annelid train ENV [OPTIONS]; annelid train ENV --help tells the options.")
         print("ENV is one of these, or a task of your own: FILE.py, or FILE.py:TASK where it has several.\n")
         for known in environment_names():
-            print(f"  {known}")
+            print(f"  {known:17s} {(settings_of(known).__doc__ or '').strip().splitlines()[0]}")
         return 0
     kind = combined("Options", Train, Machine, doc=f"Train an agent in {name}.")
     options = parse(kind, rest, f"annelid train {name}")

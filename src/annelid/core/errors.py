@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST_SUGGESTED = 3
+
 
 class AnnelidError(Exception):
     """Base of every error that the library raises on purpose."""
@@ -31,21 +33,25 @@ class OwnFileFailed(AnnelidError):
 
 
 class UnknownName(AnnelidError, KeyError):
-    """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one.
+    """A name (scene, material, field...) that does not exist; the sentence suggests the nearest one, if one is near.
 
     Args:
         kind: What it should have been the name of.
         name: The name.
         known: Names that exist.
         hint: Where else the name is known, or what to do, in a sentence.
+        lister: What lists the names, where they are too many for a sentence, such as "annelid gallery --list".
     """
 
-    def __init__(self, kind: str, name: object, known: Iterable[str], *, hint: str | None = None) -> None:
+    def __init__(
+        self, kind: str, name: object, known: Iterable[str], *, hint: str | None = None, lister: str = ""
+    ) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.8 if hint else 0.5)
+        near = _near(str(name), known, cutoff=0.8 if hint else 0.66)  # a letter of three may be wrong
         if near:
-            hint = f"Did you mean {near[0]!r}?" + (f" {hint}" if hint else "")
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" + (f" {hint}" if hint else "")
         names = f"Known: {', '.join(known)}." if known else "" if hint else "There are none yet."
+        names = f"{lister} names all {len(known)}." if lister else names
         super().__init__(" ".join(filter(None, (f"there is no {kind} named {name!r}.", hint, names))))
 
     def __str__(self) -> str:  # KeyError would print the repr of the sentence
@@ -138,3 +144,13 @@ class SimulationDiverged(AnnelidError, ArithmeticError):
         super().__init__(sentence)
         self.time = time
         self.step = step
+
+
+def _near(name: str, known: Iterable[str], *, cutoff: float) -> list[str]:
+    """Known names that were probably meant: letters in another order, a slip, a beginning, or most of it."""
+    given, all_known = name.lower(), {each.lower(): each for each in known}
+    near = [each for each in all_known if given and sorted(each) == sorted(given)]
+    near = near or difflib.get_close_matches(given, all_known, n=1, cutoff=0.85)
+    begun = [each for each in all_known if len(given) > 2 and each.startswith(given)]
+    near = near[:1] or begun or difflib.get_close_matches(given, all_known, n=1, cutoff=cutoff)
+    return [all_known[each] for each in near] if len(near) <= _MOST_SUGGESTED else []

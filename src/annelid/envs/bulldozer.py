@@ -42,7 +42,7 @@ def paid(points: Floats, goal: tuple[float, float, float, float]) -> Floats:
 
 
 class BulldozerField(Task):
-    """Fields with a heap, a goal and a bulldozer each: `annelid/Bulldozer-v0`.
+    """Push a heap of grains into a goal with a bulldozer that sees depth images: `annelid/Bulldozer-v0`.
 
     Attributes:
         grains: Number of grains; 50,000 is the paper's picture.

@@ -45,7 +45,7 @@ _MOST = 20.0  # speed [m/s] and spin [rad/s] of a link: no joint asks for half o
 
 
 class Excavation(Task):
-    """Trays with soil, bins, and an arm each: `annelid/Excavation-v0`.
+    """Dig soil out of a tray with an arm and a bucket, and drop it into a bin: `annelid/Excavation-v0`.
 
     Attributes:
         grains: Number of grains in the tray; 3,000 fill it a hand deep.

@@ -29,7 +29,7 @@ SandGround = Literal["grains", "resistive"]
 
 
 class SandWorm(Task):
-    """Worms in boxes of sand that do not touch each other: `annelid/SandWorm-v0`.
+    """Crawl along x with a worm in a box of sand, by swelling its segments: `annelid/SandWorm-v0`.
 
     Attributes:
         segments: Parts of the worm that swell on their own.

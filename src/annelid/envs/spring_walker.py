@@ -24,7 +24,7 @@ _SLACK = 1e-9  # of limits that would be equal where nothing is inflated
 
 
 class SpringWalker(Task):
-    """Quadrupeds that do not touch each other, all in one place: `annelid/SpringWalker-v0`.
+    """Walk along x with a quadruped whose limbs are inflated: `annelid/SpringWalker-v0`.
 
     Attributes:
         inflation: Expansion of a fully inflated group, a fraction of its length.

@@ -25,7 +25,7 @@ BODIES = {
 
 
 class VoxelLocomotion(Task):
-    """Voxel robots, each on ground of its own: `annelid/VoxelLocomotion-v0`.
+    """Walk along x with a robot of flat voxels, on flat or uneven ground: `annelid/VoxelLocomotion-v0`.
 
     Attributes:
         body: Name of a ready body, or a `voxels.Robot`; its sensors are observed if it has some.

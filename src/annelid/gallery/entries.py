@@ -64,7 +64,7 @@ def entry_of(key: str) -> Entry:
     """An entry by its key, such as "scene/worm"."""
     known = entries()
     if key not in known:
-        raise UnknownName("entry of the gallery", key, known)
+        raise UnknownName("entry of the gallery", key, known, lister="`annelid gallery --list`")
     return known[key]
 
 

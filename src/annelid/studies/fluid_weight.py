@@ -20,6 +20,7 @@ from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.pictures import WEIGHT_FIELD, weight_picture
 from annelid.studies.support.cavities import Surface, divided_box, icosphere, knot
 from annelid.studies.support.fluid_checks import Errors, column_errors, constraint_errors, partly_filled
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.view.camera.camera import Camera
 from annelid.view.picture import Painter, save_picture
@@ -72,6 +73,9 @@ class FluidWeight:
     """Columns along a side of the grid on which shapes and threads are compared."""
     seconds: float = 1.0
     """How long each method is timed [s]; a fifth of it in the quick form."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("cells", "seconds"))
 
     def shapes(self) -> dict[str, Surface]:
         """A sphere, a knotted tube, and boxes along the grid and turned by a third of a degree."""

@@ -19,6 +19,7 @@ from annelid.core.progress import Progress
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
 from annelid.studies.support.lattice_walker import Walk
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 BUDGET = 20
@@ -52,6 +53,7 @@ class Gait:
     """Where searches that are done are kept; None keeps nothing."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("minutes",))
         for what, value in {"seeds": self.seeds, "iterations": self.iterations, "starts": self.starts}.items():
             if value < 1:
                 raise InvalidValue(f"{what} must be 1 or more, not {value}.")

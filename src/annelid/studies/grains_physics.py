@@ -27,6 +27,7 @@ from annelid.studies.support.grain_beds import (
     reposes,
 )
 from annelid.studies.support.grain_laboratory import EXPERIMENTS, laboratory
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _LUBE = "Lube et al. 2004"
@@ -74,6 +75,9 @@ class GrainsPhysics:
     """Radius of the columns in grain diameters."""
     aspects: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 3.0)
     """Aspect ratios of the columns."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("width", "aspects"), from_zero=("friction", "rolling"))
 
     def columns(self) -> list[Column]:
         """The columns to collapse."""

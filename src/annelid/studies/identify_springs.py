@@ -12,6 +12,7 @@ import warp as wp
 from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.recovery import OFFS, Recovered, drawn, measurements, recovered
 
 TRUTH = {"stiffness_factor": 1.0, "damping_factor": 1.0}
@@ -28,6 +29,9 @@ class IdentifySprings:
     """One seed instead of five, and half a second instead of one."""
     offs: tuple[float, ...] = OFFS
     """How many times too large constants are at the start."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("offs",))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Recovered:
         """Let the beam go, add noise, and identify its constants."""

@@ -17,6 +17,7 @@ from annelid.shapes import TriangleMesh
 from annelid.shapes.lattice import Lattice
 from annelid.shapes.quasi import QuasiLattice
 from annelid.studies.support.bone import bone
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.view.picture import Painter, save_picture
 
@@ -72,6 +73,9 @@ class Lattices:
     """A closed mesh in metres (STL, OBJ or PLY); a bone by default."""
     seed: int = 0
     """Seed of the random points."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, from_zero=("seed",))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Build four lattices."""

@@ -14,6 +14,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _AXES: dict[str, tuple[float, ...]] = {
@@ -86,6 +87,9 @@ class LocomotionOnSand:
     """A small worm on large grains, two values of each parameter, and short runs."""
     seconds: float = 4.0
     """Time over which a speed is taken [s]."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("seconds",))
 
     @property
     def axes(self) -> dict[str, tuple[float, ...]]:

@@ -22,6 +22,7 @@ from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.studies.support.arm_fit import Constants, Fit, fit, left, motions
 from annelid.studies.support.arm_tracks import Measured, read_holds, read_steps
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.measured_arm import Arm, Cells, Motion, Segment
 from annelid.studies.support.plots import COLORS, figure
 
@@ -91,6 +92,7 @@ class MeasuredArm:
     """Thickness of the ribs between chambers [m]."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("outer_wall", "core", "rib"), from_zero=("hole",))
         for name, value in (("modulus", self.modulus), *(("a pressure", p) for p in (*self.fitted, *self.predict))):
             if value is not None and not (math.isfinite(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} of the arm cannot be used; give a number above 0 Pa.")

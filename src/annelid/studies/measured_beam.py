@@ -17,6 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.measured_beam import RUNS, Beam, Run, Sine, damped_sine, read_runs
 from annelid.studies.support.plots import COLORS, figure
 
@@ -70,6 +71,9 @@ class MeasuredBeam:
     """Folder with gravity.csv, load-0.51N.csv and load-1.00N.csv; found where it lies beside the checkout."""
     markers: float = 3e-3
     """Mass of the three markers together [kg]; 1 g is usual for one, and nobody has told."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, from_zero=("markers",))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Fit the modulus, then the damping of the heaviest run, and let it swing under all three loads."""

@@ -17,6 +17,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.shapes import Box, Rigid, Sphere, Surface, box_walls
 from annelid.studies.support.intruders import BedTooSmall
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _UEHARA = "Uehara, Ambroso, Ojha and Durian 2003"
@@ -84,6 +85,7 @@ class SandImpact:
     """Seed of the places of grains and balls."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, from_zero=("friction", "rolling", "seed"))
         for name in ("ball", "room"):
             if not (math.isfinite(vars(self)[name]) and vars(self)[name] > 0.0):
                 raise InvalidValue(f"--{name} must be above 0, not {vars(self)[name]}.")

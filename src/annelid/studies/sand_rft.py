@@ -17,6 +17,7 @@ from annelid.core.progress import Progress
 from annelid.shapes.resistive.law import friction_angle_of
 from annelid.shapes.resistive.media import write_medium
 from annelid.studies.support.intruders import Laboratory
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import figure
 from annelid.studies.support.stress_maps import StressMap, draw_maps
 
@@ -72,6 +73,7 @@ class SandRft:
     """File .json for the medium that is fitted to the map, for ResistiveGround(medium=FILE)."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("plate", "room", "harder"), from_zero=("friction", "rolling"))
         for name in ("seeds", "batch"):
             if vars(self)[name] < 1:
                 raise InvalidValue(f"--{name} must be 1 or more, not {vars(self)[name]}.")

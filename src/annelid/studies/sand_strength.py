@@ -16,6 +16,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.shapes.resistive.law import resistance_of
 from annelid.studies.support.compression import Compression, Sheared
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _AGARWAL = "Agarwal, Goldman and Kamrin 2023"
@@ -43,6 +44,7 @@ class SandStrength:
     """Boxes."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, from_zero=("friction", "rolling"))
         if self.seeds < 1:
             raise InvalidValue(f"--seeds must be 1 or more, not {self.seeds}.")
         if not (self.slippery == -1.0 or 0.0 <= self.slippery < math.inf):

@@ -17,6 +17,7 @@ from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.optimise import LBFGS, Free, minimise
 from annelid.shapes import TetMesh, tet_beam
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _LENGTH, _WIDTH, _HEIGHT = 0.1, 0.015, 0.015
@@ -121,6 +122,9 @@ class Shape:
     """Sections of their own stiffness."""
     iterations: int = 40
     """Iterations of L-BFGS."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("sections", "iterations"))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Shaped:
         """Descend from one modulus for all sections."""

@@ -15,6 +15,7 @@ from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.optimise import Adam, Free, RolloutLoss, minimise
 from annelid.studies.support.films import commanded_film
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _PITCH, _LOW, _HIGH = 0.05, 0.6, 1.4
@@ -120,6 +121,9 @@ class Throw:
     """Steps of Adam."""
     seed: int = 0
     """Seed of the random commands to begin with."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("targets", "iterations"), from_zero=("seed",))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Thrown:
         """Descend from random commands, one world for each target."""

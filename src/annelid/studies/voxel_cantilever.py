@@ -14,6 +14,7 @@ from annelid import voxels
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
+from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _SOURCE = "2D-VSR-Sim 1.0.0, load × 59/60"
@@ -101,6 +102,9 @@ class VoxelCantilever:
     """Width and height of the cantilevers in voxels."""
     preset: Literal["v1", "paper"] = "v1"
     """Voxels of the original program or of the paper."""
+
+    def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("push_seconds",), from_zero=("load", "push"))
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Bend all cantilevers at once, then push them all at once."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_type_hints
 
 import tyro
 
+from annelid.commands.support.numbers import told_numbers
 from annelid.core.errors import AnnelidError
 
 
@@ -27,7 +28,7 @@ def split_name(arguments: Sequence[str], kind: str, known: Sequence[str]) -> tup
     """The leading NAME of a command's arguments and the rest; None where help is asked for instead."""
     if arguments and arguments[0] in ("-h", "--help", "--list"):
         return None, list(arguments)
-    if not arguments or arguments[0].startswith("-"):
+    if not arguments or not arguments[0] or arguments[0].startswith("-"):
         article = "an" if kind[0] in "aeiou" else "a"
         raise AnnelidError(f"name {article} {kind}: {', '.join(known)}.")
     return arguments[0], list(arguments[1:])
@@ -41,6 +42,7 @@ def parse(kind: type[Any], arguments: Sequence[str], program: str, description: 
         prog=program,
         description=description,
         config=(tyro.conf.OmitArgPrefixes, tyro.conf.FlagCreatePairsOff),
+        registry=told_numbers(),
     )
 
 

@@ -24,6 +24,7 @@ from annelid.evolve.driver import evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.run import Run
+from annelid.studies.support.limits import require_numbers
 
 PAPER = "2D-VSR-Sim, sec. 3"
 _SPEAK_EVERY = 15.0  # seconds between two lines of progress
@@ -88,14 +89,13 @@ class Contest:
     """Where the arms are kept while they run; None keeps nothing."""
 
     def __post_init__(self) -> None:
+        require_numbers(self, above_zero=("seconds",), from_zero=("generations", "seed"))
         for name in ("population", "repetitions"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidValue(f"{name} must be 1 or more, not {value}.")
-        for name in ("seconds", "minutes"):
-            value = getattr(self, name)
-            if value is not None and not value > 0.0:
-                raise InvalidValue(f"{name} must be a positive time, not {value}.")
+        if self.minutes is not None and not self.minutes > 0.0:
+            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
 
     def inside(self, folder: Path) -> Contest:
         """The study with its checkpoints in a folder."""
