@@ -17,6 +17,7 @@ from typing import Any
 
 LONG_RUNNING = re.compile(
     r"__(run_team|team|blocks|run_back|run_stretch|whole|factor_fronts|solve_fronts|cell_products)(_|$)"
+    r"|__(hand_over|press|seat)(_|$)|\b(point|row)_kernel__|\bstretch_kernel__locals__strain_points"
     r"|annelid\.(core\.relay|view\.camera|shapes|grains\.kernels\.relaxing)"
     r"|annelid\.fem\.kernels\.(assembly|batch_products|batch_woodbury|columns|iteration|tile)"
 )
