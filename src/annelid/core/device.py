@@ -16,8 +16,10 @@ from annelid.core.compiled_headers import share_compiled_headers
 from annelid.core.compiled_once import compile_once
 from annelid.core.compiled_structures import leave_out_uncalled
 from annelid.core.errors import DeviceUnavailable, InvalidValue
+from annelid.core.known_overloads import know_overloads
 from annelid.core.known_references import know_references
 from annelid.core.lean_headers import include_less
+from annelid.core.quick_kernels import compile_quickly
 
 
 def _start_warp() -> None:
@@ -61,6 +63,8 @@ include_less()
 compile_once()
 leave_out_uncalled()
 know_references()
+know_overloads()
+compile_quickly()
 
 _UNDISTURBED = threading.RLock()
 
