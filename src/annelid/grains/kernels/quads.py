@@ -214,4 +214,14 @@ def finish_quads(features: Features) -> wp.Function:
 """
 )
 def kept_quads(i: int, lists: Lists) -> vec16:
-    """What `foresee_quads` has kept of a sweep."""
+    """What `foresee_quads` or `keep_quads` has kept of a sweep."""
+
+
+@wp.func_native(
+    """
+    float* kept = (float*)(lists.totals.data + i);
+    for (int c = 0; c < 16; ++c) kept[c] = total[c];
+"""
+)
+def keep_quads(i: int, total: vec16, lists: Lists) -> None:
+    """Keep what a sweep has found."""
