@@ -147,12 +147,12 @@ def solve_share(features: Features, *, blended: bool) -> wp.Function:
             w = world(i, grains)
             if goes_on(number, w, parameters, lists):  # else grains stay as an even number of sweeps has left them
                 total = impulses(i, 1, final, parameters, grains, lists, bodies)
-                if number % 2 != 0:  # of a pair the second is judged
-                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
                 if wp.static(blended):
+                    if number % 2 != 0:  # of a pair the second is judged
+                        highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
                     look_ahead(i, total, parameters, grains, lists, grains_out)
                 else:
-                    keep_quads(i, total, lists)
+                    highest(lists.changes, w, keep_quads(i, total, lists))
 
     return sweep
 

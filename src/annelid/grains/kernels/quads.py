@@ -45,12 +45,13 @@ def as_quads(a: ContactSum) -> vec16:
     """
     typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
     Row* rows = (Row*)&total;
-    const float highest = wp::max(total[7], more.change);
+    const Row before = rows[1];  // of which no number is asked for by itself: a core waits for rows written in parts
+    Row angular = before + (Row){more.angular[0], more.angular[1], more.angular[2], 0.0f};
+    angular.w = wp::max(before.w, more.change);
     rows[0] += (Row){more.impulse[0], more.impulse[1], more.impulse[2], more.contacts};
-    rows[1] += (Row){more.angular[0], more.angular[1], more.angular[2], 0.0f};
+    rows[1] = angular;
     rows[2] += (Row){more.predicted[0], more.predicted[1], more.predicted[2], 0.0f};
     rows[3] += (Row){more.predicted_angular[0], more.predicted_angular[1], more.predicted_angular[2], 0.0f};
-    total[7] = highest;
     return total;
 """
 )
@@ -219,9 +220,15 @@ def kept_quads(i: int, lists: Lists) -> vec16:
 
 @wp.func_native(
     """
-    float* kept = (float*)(lists.totals.data + i);
-    for (int c = 0; c < 16; ++c) kept[c] = total[c];
+#if !defined(__CUDA_ARCH__)
+    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
+    const Row* sums = (const Row*)&total;
+    Row* kept = (Row*)(lists.totals.data + i);
+    const Row first = sums[0], second = sums[1], third = sums[2], fourth = sums[3];
+    kept[0] = first; kept[1] = second; kept[2] = third; kept[3] = fourth;
+    return second.w;
+#endif
 """
 )
-def keep_quads(i: int, total: vec16, lists: Lists) -> None:
-    """Keep what a sweep has found."""
+def keep_quads(i: int, total: vec16, lists: Lists) -> float:
+    """Keep what a sweep has found; the largest change of a relative velocity in it."""
