@@ -589,6 +589,15 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
     }
 
 
+def _bodies_ahead(features: Features) -> str:
+    """Part of the text that asks for what contacts with bodies need after those with neighbours (CPU)."""
+    if not features.kinds:
+        return ""
+    names = ["bodies", "body_predicted", *(["body_rollings"] if features.rolling else [])]
+    asked = " ".join(f"__builtin_prefetch(lists.{name}.data + (size_t)i * lists.body_places);" for name in names)
+    return f"if (((const int*)lists.counts.data)[2 * i + 1] > 0) {{ {asked} }}"
+
+
 def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **more: str) -> str:
     """The text of a sweep over the neighbours of grain i, with what it ends with."""
     judged = features.judged_by_bodies
@@ -636,7 +645,7 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
     parts["SKIPPED"] = _SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
     parts["EARLIER"] = _EARLIER if blended else ""
     kept += ["earlier"] if blended else []
-    parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept)
+    parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept) + _bodies_ahead(features)
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + end
     for name, part in (parts | {"UNLISTED": "", **more}).items():

@@ -45,13 +45,12 @@ def as_quads(a: ContactSum) -> vec16:
     """
     typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
     Row* rows = (Row*)&total;
-    const Row before = rows[1];  // of which no number is asked for by itself: a core waits for rows written in parts
-    Row angular = before + (Row){more.angular[0], more.angular[1], more.angular[2], 0.0f};
-    angular.w = wp::max(before.w, more.change);
-    rows[0] += (Row){more.impulse[0], more.impulse[1], more.impulse[2], more.contacts};
-    rows[1] = angular;
-    rows[2] += (Row){more.predicted[0], more.predicted[1], more.predicted[2], 0.0f};
-    rows[3] += (Row){more.predicted_angular[0], more.predicted_angular[1], more.predicted_angular[2], 0.0f};
+    // Rows as a whole, of which no number is asked for by itself: a core waits for what was written in other parts.
+    const Row* others = (const Row*)&more;
+    const Row before = rows[1], other = others[1];
+    Row angular = before + other;
+    angular.w = wp::max(before.w, other.w);
+    rows[0] += others[0]; rows[1] = angular; rows[2] += others[2]; rows[3] += others[3];
     return total;
 """
 )
