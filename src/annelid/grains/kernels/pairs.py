@@ -59,7 +59,7 @@ _TYPES = """
     #define KEPT(name, c) name##_of[4 * c + q]
     #define KEEP(name, c, value) KEPT(name, c) = value;
 #else
-    typedef float Four __attribute__((ext_vector_type(4)));
+    typedef float Four __attribute__((ext_vector_type(4))); typedef int Bits __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
     #define PRODUCT(a, b) ((a) * (b))
     #define ANY(a) __builtin_reduce_or((I)(a))
@@ -71,11 +71,12 @@ _TYPES = """
     #define FETCH(name) \\
         __builtin_prefetch(lists.name.data + 3 * later); __builtin_prefetch(lists.name.data + 3 * later + 16);
     #define KEPT_AT(name, place) (*(Four*)(lists.name.data + (place)))
+    #define BITS_AT(name, place) (*(const Bits*)(lists.name.data + (place)))
+    #define BITS(name, place) (BITS_AT(name, place) | BITS_AT(name, (place) + 4) | BITS_AT(name, (place) + 8))
 #if defined(__AVX2__)
     // Where a list ends with one group, ghosts stand for the second one. They have kept nothing, and what they keep
     // goes to where the first group's is written after it.
     typedef float F __attribute__((ext_vector_type(8))); typedef int I __attribute__((ext_vector_type(8)));
-    typedef int Bits __attribute__((ext_vector_type(4)));
     #define WIDTH 8
     #define JOIN(a, b) MIX(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
     #define TURN(a, b, c, d, x, y, z, w) { \\
@@ -98,6 +99,7 @@ _TYPES = """
     #define KEEP(name, c, value) { \\
         const F both = value; \\
         KEPT_AT(name, after + 4 * (c)) = both.hi; KEPT_AT(name, at + 4 * (c)) = both.lo; }
+    #define ALL_BITS(name) (BITS(name, at) | BITS(name, after))
     #define FOLD(a) ((a).lo + (a).hi)
     #define HIGHEST(a) __builtin_elementwise_max((a).lo, (a).hi)
 #else
@@ -113,10 +115,13 @@ _TYPES = """
     #define NEIGHBOURS
     #define KEPT(name, c) KEPT_AT(name, at + 4 * (c))
     #define KEEP(name, c, value) KEPT_AT(name, at + 4 * (c)) = value;
+    #define ALL_BITS(name) BITS(name, at)
     #define FOLD(a) (a)
     #define HIGHEST(a) (a)
 #endif
-    #define NOTHING(name) { KEEP(name, 0, zero) KEEP(name, 1, zero) KEEP(name, 2, zero) }
+    // Most have kept nothing before: lines of memory that are not written need not be written back.
+    #define NOTHING(name) \\
+        if (__builtin_reduce_or(ALL_BITS(name))) { KEEP(name, 0, zero) KEEP(name, 1, zero) KEEP(name, 2, zero) }
 #endif
 """
 
@@ -274,6 +279,9 @@ _UNDEFINED = """
     #undef ROW
     #undef FETCH
     #undef KEPT_AT
+    #undef BITS_AT
+    #undef BITS
+    #undef ALL_BITS
     #undef JOIN
     #undef NEIGHBOURS
     #undef FOLD
