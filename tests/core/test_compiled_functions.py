@@ -92,6 +92,30 @@ def test_a_function_that_meets_others_at_a_barrier_is_called() -> None:
     assert "    Scale_1 & var_s_given)\n{\n    Scale_1 var_s = var_s_given;\n" in written
 
 
+NATIVE = """struct Scale_1
+{
+};
+
+static CUDA_CALLABLE wp::float32 native_0(
+    wp::int32 i,
+    wp::array_t<wp::float32> values,
+    Scale_1 own,
+    Scale_1 scale)
+{
+    own.factor = 2.0f;
+    if (scale.factor == own.factor) values.data[i] = scale.factor;
+    return scale.values.data[i];
+}
+"""
+
+
+def test_a_function_in_cpp_reads_structures_where_they_are() -> None:
+    written = with_references(NATIVE)
+    assert "    const wp::array_t<wp::float32> & values,\n" in written
+    assert "    const Scale_1 & scale)\n" in written
+    assert "    Scale_1 own,\n" in written  # which it changes
+
+
 def test_files_with_gradients_stay_as_they_are() -> None:
     given = text(READS) + "static void k_cpu_kernel_backward(\n"
     assert with_references(given) == given

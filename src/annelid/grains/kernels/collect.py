@@ -5,6 +5,7 @@ import functools
 import warp as wp
 
 from annelid.grains.kernels.cells import cell_edge, cell_margin, tile, tile_index
+from annelid.grains.kernels.eight import look_at_eight
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
     GROUP,
@@ -137,7 +138,8 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
 
     With `allowed`, `Lists.built` tells where grains are and how far they may move, see `kernels.allowances`.
 
-    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them.
+    Lanes that share a grain look at one each and agree on places: the list is the same for any number of them. So it is
+    where a core looks at eight at a time, see `kernels.eight`.
     """
     guests = ""
     if features.guests:  # which do not touch each other, and are smaller than all grains
@@ -151,6 +153,9 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
 #if defined(__CUDA_ARCH__)
     const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
 #endif
+#if !defined(__CUDA_ARCH__) && defined(__AVX512VL__)
+    {look_at_eight(features)}
+#else
     for (int at = first; at < last; at += lanes) {{
         const int j = wp::min(at + lane, last - 1);
         {_look_at(features, allowed=allowed)}
@@ -171,6 +176,7 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
         if (place < lists.places) lists.neighbours.data[AT(lists, i, place)] = j;
 #endif
     }}
+#endif
     {FORGET}
     return count;
 """

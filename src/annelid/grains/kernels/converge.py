@@ -36,7 +36,7 @@ from annelid.grains.kernels.layout import (
 from annelid.grains.kernels.maxima import highest, largest
 from annelid.grains.kernels.motion import finish, foresee
 from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses, grain_quads
-from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads, kept_quads
+from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads, keep_quads, kept_quads
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.shares import MOVING, SWEEPING, forget_claims, next_rows
 from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
@@ -129,7 +129,10 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Fun
 
 @functools.cache
 def solve_share(features: Features, *, blended: bool) -> wp.Function:
-    """A function for each member: a sweep over some grains, the plain or another one."""
+    """A function for each member: a sweep over some grains, the plain or another one.
+
+    What grains bring to a next sweep is left open by the plain one, which is the last of most steps.
+    """
     impulses, look_ahead, world = grain_quads(features, blended=blended), foresee_quads(features), world_of(features)
 
     @wp.func
@@ -144,9 +147,12 @@ def solve_share(features: Features, *, blended: bool) -> wp.Function:
             w = world(i, grains)
             if goes_on(number, w, parameters, lists):  # else grains stay as an even number of sweeps has left them
                 total = impulses(i, 1, final, parameters, grains, lists, bodies)
-                if number % 2 != 0:  # of a pair the second is judged
-                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
-                look_ahead(i, total, parameters, grains, lists, grains_out)
+                if wp.static(blended):
+                    if number % 2 != 0:  # of a pair the second is judged
+                        highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
+                    look_ahead(i, total, parameters, grains, lists, grains_out)
+                else:
+                    highest(lists.changes, w, keep_quads(i, total, lists))
 
     return sweep
 
@@ -158,7 +164,8 @@ def team_solve(features: Features) -> wp.Function:
     Grains are read from `a` and end there; `b` is used on the way.
     """
     begin, go_on = (solve_share(features, blended=blended) for blended in (False, True))
-    complete, tracked, with_points = finish_quads(features), features.tracked, features.points
+    look_ahead, complete = foresee_quads(features), finish_quads(features)
+    tracked, with_points = features.tracked, features.points
     sums = body_total(features) if tracked else None
     expect = foresee_body(features) if tracked else None
     move = move_body(features) if tracked else None
@@ -218,11 +225,19 @@ def team_solve(features: Features) -> wp.Function:
             team_barrier(counter, size, ticket + met + 2)
             met += 2
             going = lists.active[0] == 1
+            if going and number == wp.static(BEGINS):
+                rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
+                while rows[0] < rows[1]:
+                    for i in range(rows[0], rows[1]):
+                        look_ahead(i, kept_quads(i, lists), parameters, a, lists, b)
+                    rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
+                team_barrier(counter, size, ticket + met + 1)
+                met += 1
             number += 1
         rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
         while rows[0] < rows[1]:
             for i in range(rows[0], rows[1]):
-                complete(i, step, kept_quads(i, lists), parameters, b, lists, a)
+                complete(i, step, kept_quads(i, lists), parameters, a, lists, a)  # sweeps do not move grains
             rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
         if wp.static(tracked):
             if rank == 0:

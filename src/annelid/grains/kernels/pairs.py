@@ -59,7 +59,7 @@ _TYPES = """
     #define KEPT(name, c) name##_of[4 * c + q]
     #define KEEP(name, c, value) KEPT(name, c) = value;
 #else
-    typedef float Four __attribute__((ext_vector_type(4)));
+    typedef float Four __attribute__((ext_vector_type(4))); typedef int Bits __attribute__((ext_vector_type(4)));
     #define SQRT(a) __builtin_elementwise_sqrt(a)
     #define PRODUCT(a, b) ((a) * (b))
     #define ANY(a) __builtin_reduce_or((I)(a))
@@ -71,11 +71,12 @@ _TYPES = """
     #define FETCH(name) \\
         __builtin_prefetch(lists.name.data + 3 * later); __builtin_prefetch(lists.name.data + 3 * later + 16);
     #define KEPT_AT(name, place) (*(Four*)(lists.name.data + (place)))
+    #define BITS_AT(name, place) (*(const Bits*)(lists.name.data + (place)))
+    #define BITS(name, place) (BITS_AT(name, place) | BITS_AT(name, (place) + 4) | BITS_AT(name, (place) + 8))
 #if defined(__AVX2__)
     // Where a list ends with one group, ghosts stand for the second one. They have kept nothing, and what they keep
     // goes to where the first group's is written after it.
     typedef float F __attribute__((ext_vector_type(8))); typedef int I __attribute__((ext_vector_type(8)));
-    typedef int Bits __attribute__((ext_vector_type(4)));
     #define WIDTH 8
     #define JOIN(a, b) MIX(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
     #define TURN(a, b, c, d, x, y, z, w) { \\
@@ -98,6 +99,7 @@ _TYPES = """
     #define KEEP(name, c, value) { \\
         const F both = value; \\
         KEPT_AT(name, after + 4 * (c)) = both.hi; KEPT_AT(name, at + 4 * (c)) = both.lo; }
+    #define ALL_BITS(name) (BITS(name, at) | BITS(name, after))
     #define FOLD(a) ((a).lo + (a).hi)
     #define HIGHEST(a) __builtin_elementwise_max((a).lo, (a).hi)
 #else
@@ -113,10 +115,13 @@ _TYPES = """
     #define NEIGHBOURS
     #define KEPT(name, c) KEPT_AT(name, at + 4 * (c))
     #define KEEP(name, c, value) KEPT_AT(name, at + 4 * (c)) = value;
+    #define ALL_BITS(name) BITS(name, at)
     #define FOLD(a) (a)
     #define HIGHEST(a) (a)
 #endif
-    #define NOTHING(name) { KEEP(name, 0, zero) KEEP(name, 1, zero) KEEP(name, 2, zero) }
+    // Most have kept nothing before: lines of memory that are not written need not be written back.
+    #define NOTHING(name) \\
+        if (__builtin_reduce_or(ALL_BITS(name))) { KEEP(name, 0, zero) KEEP(name, 1, zero) KEEP(name, 2, zero) }
 #endif
 """
 
@@ -274,6 +279,9 @@ _UNDEFINED = """
     #undef ROW
     #undef FETCH
     #undef KEPT_AT
+    #undef BITS_AT
+    #undef BITS
+    #undef ALL_BITS
     #undef JOIN
     #undef NEIGHBOURS
     #undef FOLD
@@ -589,6 +597,15 @@ def _varied_parts(features: Features, world: str) -> dict[str, str]:
     }
 
 
+def _bodies_ahead(features: Features) -> str:
+    """Part of the text that asks for what contacts with bodies need after those with neighbours (CPU)."""
+    if not features.kinds:
+        return ""
+    names = ["bodies", "body_predicted", *(["body_rollings"] if features.rolling else [])]
+    asked = " ".join(f"__builtin_prefetch(lists.{name}.data + (size_t)i * lists.body_places);" for name in names)
+    return f"if (((const int*)lists.counts.data)[2 * i + 1] > 0) {{ {asked} }}"
+
+
 def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **more: str) -> str:
     """The text of a sweep over the neighbours of grain i, with what it ends with."""
     judged = features.judged_by_bodies
@@ -636,7 +653,7 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
     parts["SKIPPED"] = _SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
     parts["EARLIER"] = _EARLIER if blended else ""
     kept += ["earlier"] if blended else []
-    parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept)
+    parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept) + _bodies_ahead(features)
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in _HELD}
     text = PLACES + _TYPES + _BEGIN + _NONSMOOTH + end
     for name, part in (parts | {"UNLISTED": "", **more}).items():

@@ -123,7 +123,7 @@ def grain_quads(features: Features, *, blended: bool = False) -> wp.Function:
         total = pairs(i, final, parameters, grains, lists)
         if wp.static(with_bodies):
             if lists.counts[i][1] > 0:
-                total = with_more(total, touch(i, final, parameters, grains, lists, bodies))
+                return with_more(total, touch(i, final, parameters, grains, lists, bodies))
         return total
 
     return quads

@@ -45,12 +45,12 @@ def as_quads(a: ContactSum) -> vec16:
     """
     typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
     Row* rows = (Row*)&total;
-    const float highest = wp::max(total[7], more.change);
-    rows[0] += (Row){more.impulse[0], more.impulse[1], more.impulse[2], more.contacts};
-    rows[1] += (Row){more.angular[0], more.angular[1], more.angular[2], 0.0f};
-    rows[2] += (Row){more.predicted[0], more.predicted[1], more.predicted[2], 0.0f};
-    rows[3] += (Row){more.predicted_angular[0], more.predicted_angular[1], more.predicted_angular[2], 0.0f};
-    total[7] = highest;
+    // Rows as a whole, of which no number is asked for by itself: a core waits for what was written in other parts.
+    const Row* others = (const Row*)&more;
+    const Row before = rows[1], other = others[1];
+    Row angular = before + other;
+    angular.w = wp::max(before.w, other.w);
+    rows[0] += others[0]; rows[1] = angular; rows[2] += others[2]; rows[3] += others[3];
     return total;
 """
 )
@@ -214,4 +214,20 @@ def finish_quads(features: Features) -> wp.Function:
 """
 )
 def kept_quads(i: int, lists: Lists) -> vec16:
-    """What `foresee_quads` has kept of a sweep."""
+    """What `foresee_quads` or `keep_quads` has kept of a sweep."""
+
+
+@wp.func_native(
+    """
+#if !defined(__CUDA_ARCH__)
+    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
+    const Row* sums = (const Row*)&total;
+    Row* kept = (Row*)(lists.totals.data + i);
+    const Row first = sums[0], second = sums[1], third = sums[2], fourth = sums[3];
+    kept[0] = first; kept[1] = second; kept[2] = third; kept[3] = fourth;
+    return second.w;
+#endif
+"""
+)
+def keep_quads(i: int, total: vec16, lists: Lists) -> float:
+    """Keep what a sweep has found; the largest change of a relative velocity in it."""
