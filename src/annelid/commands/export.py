@@ -40,7 +40,7 @@ class Export:
     device: str = "auto"
     """Where a video is rendered: auto, cpu, cuda or cuda:N."""
     every: int = 1
-    """Keep each so-manyth frame (.usd, .glb, .pvd, .npz, .zarr, .rrd)."""
+    """Keep one frame of so many (.usd, .glb, .pvd, .npz, .zarr, .rrd)."""
     json: bool = False
     """Print one JSON object on standard output and nothing else."""
 

@@ -43,7 +43,7 @@ class ExportOptions:
         size: Width and height of a video [pixels].
         follow: Move a video's camera along with the scene.
         device: Where a video is rendered.
-        every: Keep each so-manyth frame (.usd, .glb, .pvd, .npz, .zarr, .rrd).
+        every: Keep one frame of so many (.usd, .glb, .pvd, .npz, .zarr, .rrd).
     """
 
     frame: int | None = None

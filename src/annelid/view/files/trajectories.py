@@ -38,7 +38,7 @@ def trajectories(recording: Recording, *, every: int = 1) -> dict[str, np.ndarra
 
     Args:
         recording: The recording.
-        every: Keep each so-manyth frame.
+        every: Keep one frame of so many.
     """
     return _arrays(Reel(recording, every=every))
 
