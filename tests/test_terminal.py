@@ -102,7 +102,7 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
     result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.endswith("reading or writing failed: File too large.\n")
-    assert result.stderr.count("\n") == 1
+    assert result.stderr.count("annelid:") == 1  # a slow machine may have told its progress before
     assert list(tmp_path.iterdir()) == []
 
 

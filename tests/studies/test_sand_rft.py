@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.progress import Progress
 from annelid.shapes import ResistiveGround
 from annelid.shapes.resistive.law import plane_stress, space_stress
 from annelid.shapes.resistive.media import MEDIA, write_medium
@@ -85,3 +86,14 @@ def test_small_beds_are_warned_of_and_bad_options_refused() -> None:
         SandRft(fit=Path("sand.toml"))
     with pytest.raises(InvalidValue, match="room of an experiment with plates must be above 0, not -1"):
         Laboratory(room=-1.0)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_plates_are_pulled(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "file").write_text("mine")
+    for path, why in (
+        (tmp_path / "folder.json", "is not a file that can be replaced"),
+        (tmp_path / "file" / "a.json", "file is not a folder"),
+    ):
+        with pytest.raises(InvalidValue, match=why):
+            SandRft(fit=path).compute(wp.get_device("cpu"), 1, Progress("plates", 1.0, quiet=True))

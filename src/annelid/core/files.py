@@ -25,6 +25,12 @@ def require_folder(folder: Path) -> None:
         ) from None
 
 
+def require_file(path: Path) -> None:
+    """Refuse a file that could not be made or replaced, before a long run and not after it."""
+    require_folder(path.parent)
+    _require_replaceable(path)
+
+
 def as_path(path: object) -> Path:
     """A path from what was given as one."""
     if not isinstance(path, (str, os.PathLike)) or not str(path):
@@ -36,11 +42,15 @@ def as_path(path: object) -> Path:
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place if the block succeeds and is removed if it does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and not path.is_file():  # a folder, or a device such as /dev/null, which root could replace
-        raise InvalidValue(f"{path} is not a file that can be replaced: choose another name.")
+    _require_replaceable(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield temporary
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _require_replaceable(path: Path) -> None:
+    if path.exists() and not path.is_file():  # a folder, or a device such as /dev/null, which root could replace
+        raise InvalidValue(f"{path} is not a file that can be replaced: choose another name.")

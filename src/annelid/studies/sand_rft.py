@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
+from annelid.core.files import require_file
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.shapes.resistive.law import friction_angle_of
@@ -102,6 +103,8 @@ class SandRft:
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Settle beds, pull plates, and write what was fitted to them."""
+        if self.fit is not None:
+            require_file(self.fit)
         angles, overlap = self.angles(), 0.0
         sums = np.zeros_like(angles)
         self.laboratory(1).warn_of_size()
