@@ -26,6 +26,8 @@ from annelid.grains.kernels import relaxing
         ("team_kernel__locals__run_team_4a3212a4", "-march=native", False),
         ("team_kernel__locals__team_56b01269", "-march=native", False),
         ("annelid.core.relay", None, False),
+        ("row_kernel__locals__cell_rows_ffac0b02", "-march=native", False),
+        ("hyper_row_kernel__locals__cell_rows_2211953f", "-march=native", True),
         ("totals_kernel__locals__totals_1c2f1321", "-march=native -ffp-contract=fast", False),
     ],
 )
