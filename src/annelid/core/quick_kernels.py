@@ -1,8 +1,8 @@
 """CPU kernels that run for milliseconds, compiled without optimisation where the environment asks for it.
 
-Three quarters of the time of a test go into compiling kernels that then run for a few milliseconds. With
-`ANNELID_QUICK_KERNELS=1` in the environment, as in the tests, such kernels compile in less than half the time. Kernels
-that hold whole runs are optimised as ever. Sums and products are the same in both: the compiler may neither change
+Most of the time of many tests goes into compiling kernels that then run for a few milliseconds. With
+`ANNELID_QUICK_KERNELS=1` in the environment, as in the tests, such kernels compile in half the time. Kernels that hold
+whole runs are optimised as ever. Sums and products are the same in both: the compiler may neither change
 their order nor fuse them, and kernels that let it do so are always optimised. Compiled kernels of both kinds are kept
 side by side.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 LONG_RUNNING = re.compile(
     r"__(run_team|team|blocks|run_back|run_stretch|whole|factor_fronts|solve_fronts|cell_products)(_|$)"
-    r"|__(hand_over|press|seat)(_|$)|\b(point|row)_kernel__|\bstretch_kernel__locals__strain_points"
+    r"|__(fall|hand_over|press|seat)(_|$)|\b(point|row)_kernel__|\bstretch_kernel__locals__strain_points"
     r"|annelid\.(core\.relay|view\.camera|shapes|grains\.kernels\.relaxing)"
     r"|annelid\.fem\.kernels\.(assembly|batch_products|batch_woodbury|columns|iteration|tile)"
 )
