@@ -125,7 +125,6 @@ def _below(types: Layout) -> wp.Function:
                 if slope[2] == real(0.0):
                     slope = slope_ahead(i, sand, -level)
                 rise = slope[0] * level[0] + slope[1] * level[1]
-                away = real(0.0)
             most = real(wp.static(_STEEPEST)) * wp.length(level)
             gap = sand[0].hollows[at] + (v[2] - wp.clamp(rise, -most, most)) * horizon
         sand[0].hollows[at + 4] = away
