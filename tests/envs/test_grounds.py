@@ -76,3 +76,14 @@ def test_a_ground_or_a_medium_that_is_not_known_is_refused(name: str) -> None:
         envs.make_worlds(name, 1, device="cpu", ground="sand")
     with pytest.raises(UnknownName, match="snad"):
         envs.make_worlds(name, 1, device="cpu", ground="resistive", medium="snad")
+
+
+def test_the_sand_worm_feels_sand_that_stays(tasks: dict[str, dict[str, object]]) -> None:
+    going, staying = (worlds_of("SandWorm", 1, tasks, ground=ground) for ground in ("resistive", "furrow"))
+    for step in range(3):
+        for worlds in (going, staying):
+            worlds.step(actions(worlds, step))
+    told = [worlds.observations["observation"].numpy()[0] for worlds in (going, staying)]
+    assert np.isfinite(told[1]).all()
+    assert not np.array_equal(*told)
+    assert len(staying.state.hollows) > len(going.state.hollows), "masses remember sand as well as corners do"

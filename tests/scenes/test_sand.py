@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -117,8 +117,9 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     assert np.linalg.norm(hub - middle) < 0.01
 
 
-def test_the_worm_crawls_without_grains() -> None:
-    scene = replace(WORM, ground="resistive", medium="poppy-loose")
+@pytest.mark.parametrize("ground", ["resistive", "furrow"])
+def test_the_worm_crawls_without_grains(ground: Literal["resistive", "furrow"]) -> None:
+    scene = replace(WORM, ground=ground, medium="poppy-loose")
     simulation = scene.build(device="cpu", threads=1)
     simulation.run(0.3)
     results = _results(scene, simulation)

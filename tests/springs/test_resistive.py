@@ -158,7 +158,9 @@ def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
         ends.append(simulation.positions().copy())
     assert (ends[0] == ends[1]).all()
     assert [part.name for part in simulation.snapshot().parts] == ["sand", "body"]
-    with pytest.raises(InvalidValue, match="whether sand has an angle of repose or a stiffness cannot change"):
+    with pytest.raises(
+        InvalidValue, match="whether sand has an angle of repose, a stiffness or a furrow cannot change"
+    ):
         model.set_world(replace(model.world, obstacles=[replace(sand, repose=None)]))
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from annelid import springs
 from annelid.core.errors import FileFormatError
-from annelid.shapes import ResistiveGround
+from annelid.shapes import Furrow, ResistiveGround
 
 SIDE, MASS, FRICTION = 0.06, 0.3, 0.3
 SAND = ResistiveGround("sand-close", buried=True, friction=FRICTION, stiffness=1e6)
@@ -52,8 +52,14 @@ def assert_same(found: list[np.ndarray], wanted: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_each_world_is_what_it_would_be_alone_from_where_it_last_began(device: str, tmp_path: Path) -> None:
-    many = cubes(3, device)
+STAYING = replace(SAND, furrow=Furrow(friction_way=0.002))
+
+
+@pytest.mark.parametrize("sand", [SAND, STAYING], ids=["going along", "staying"])
+def test_each_world_is_what_it_would_be_alone_from_where_it_last_began(
+    device: str, tmp_path: Path, sand: ResistiveGround
+) -> None:
+    many = cubes(3, device, sand=sand)
     act(many, [1.05, 0.98, 0.95], 330)
     many.reset(worlds=[1])
     assert not np.array_equal(seen(many, 0)[2], seen(many, 2)[2])
@@ -64,11 +70,11 @@ def test_each_world_is_what_it_would_be_alone_from_where_it_last_began(device: s
     many.save(tmp_path / "sunk.npz")
     told = {0: [(1.05, 330), (0.95, 350)], 1: [(1.02, 350)], 2: [(0.95, 330), (1.05, 350)]}
     for world, commands in told.items():
-        alone = cubes(1, device)
+        alone = cubes(1, device, sand=sand)
         for size, steps in commands:
             act(alone, size, steps)
         assert_same(seen(many, world), seen(alone))
-    taken, again = cubes(1, device), cubes(3, device)
+    taken, again = cubes(1, device, sand=sand), cubes(3, device, sand=sand)
     many.solver.take_world(many.state, taken.state, 2)
     again.load(tmp_path / "sunk.npz")
     assert_same(seen(again, 1), seen(many, 1))

@@ -25,7 +25,7 @@ _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
 _SLACK = 1e-6  # of limits, which single precision would reach beyond
 
-SandGround = Literal["grains", "resistive"]
+SandGround = Literal["grains", "resistive", "furrow"]
 
 
 class SandWorm(Task):
@@ -44,7 +44,8 @@ class SandWorm(Task):
         action_time: Simulated time of an action [s]; it is a whole number of steps.
         seconds: Length of an episode [s].
         noise: Largest swelling that an episode begins with.
-        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time.
+        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time;
+            "furrow": such ground that also stays at its place.
         medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
@@ -93,9 +94,11 @@ class SandWorm(Task):
     def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[Any]:
         """Worms in their sand, as one has settled among grains, whose segments take commands."""
         worm = self.worm
-        if self.ground == "resistive":
+        if self.ground != "grains":
             body = self._commanded(worm.body())
-            return worm.on_resistive_ground(body, self.medium, worlds=worlds, device=device, threads=threads)
+            return worm.on_resistive_ground(
+                body, self.medium, furrowed=self.ground == "furrow", worlds=worlds, device=device, threads=threads
+            )
         rested, bed = self._rest(find_device(device), threads)
         body = self._commanded(rested.copy())
         simulation = coupling.simulation(
@@ -191,7 +194,7 @@ class SandWorm(Task):
     def _worms(self, worlds: Batch) -> tuple[springs.State, wp.array[Any]]:
         """The springs of the worms, and what grains or ground do to their masses [N]."""
         state = worlds.state
-        return (state, state.sand_forces) if self.ground == "resistive" else (state.springs, state.contact_forces)
+        return (state, state.sand_forces) if self.ground != "grains" else (state.springs, state.contact_forces)
 
     def info(self, worlds: Batch) -> dict[str, np.ndarray]:
         """Where the middle of each worm is along x [m]."""
@@ -225,7 +228,7 @@ class SandWorm(Task):
 
     def _felt(self, worlds: Batch, body: springs.Body) -> tuple[np.ndarray, np.ndarray, int]:
         """Masses of the surface of a worm, the rows of `_worms` that have their forces, and how many rows it has."""
-        if self.ground == "resistive":
+        if self.ground != "grains":
             masses = np.unique(body.triangles)
             return masses, masses, body.mass_count
         guests = worlds.simulation.solver.model.guests

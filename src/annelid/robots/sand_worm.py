@@ -12,7 +12,7 @@ from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
-from annelid.robots.sandbox import Sandbox, sand_ground
+from annelid.robots.sandbox import Sandbox, furrow_of, sand_ground
 from annelid.shapes import Capsule, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
@@ -93,6 +93,7 @@ class BuriedWorm:
         body: springs.Body,
         medium: str,
         *,
+        furrowed: bool = False,
         worlds: int | None = None,
         device: str | wp.Device = "auto",
         threads: int | None = None,
@@ -104,11 +105,13 @@ class BuriedWorm:
         Args:
             body: What `body` gave, with or without what makes it swell.
             medium: What the ground is, see `ResistiveGround`.
+            furrowed: Whether sand stays at its place, as `furrow_of` grains of this size.
             worlds: Worms side by side that know nothing of each other; None for one by itself.
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
-        sand = sand_ground(medium, self.friction, height=self.depth, buried=True)
+        furrow = furrow_of(self.grain_radius) if furrowed else None
+        sand = sand_ground(medium, self.friction, height=self.depth, buried=True, furrow=furrow)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
         return springs.simulation(placed, obstacles=[sand], dt=step, worlds=worlds, device=device, threads=threads)

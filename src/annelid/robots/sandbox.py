@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.grains.filling import GrainsStuck, fill
-from annelid.shapes import Box, ResistiveGround, Rigid, Surface, box_walls
+from annelid.shapes import Box, Furrow, ResistiveGround, Rigid, Surface, box_walls
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -18,6 +18,10 @@ _ATTEMPTS, _APART = 5, 100_003  # to fill a box, and how far apart their seeds a
 
 # Of ground that stands for grains [N/m³]; half or twice of it moves the worm of the bench by a tenth.
 _STIFFNESS = 1.0e6
+
+# Of sand that stays at its place, as worms among grains of 18 mm were like: way until friction is reached, in radii of
+# grains, and share of the hollow beside steep faces that is filled.
+_WAY, _SLUMP = 2.0 / 3.0, 0.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,9 @@ class Sandbox:
         return box_walls((-x, -y, 0.0), (x, y, 10.0 * self.depth), surface=surface, world=world)
 
 
-def sand_ground(medium: str, friction: float, *, height: float = 0.0, buried: bool = False) -> ResistiveGround:
+def sand_ground(
+    medium: str, friction: float, *, height: float = 0.0, buried: bool = False, furrow: Furrow | None = None
+) -> ResistiveGround:
     """Level ground that gives before it yields: soft robots weigh a small part of what sand could bear.
 
     Args:
@@ -78,5 +84,11 @@ def sand_ground(medium: str, friction: float, *, height: float = 0.0, buried: bo
         friction: Coulomb coefficient between robot and sand.
         height: Height of the surface [m].
         buried: Whether the robot may start below it.
+        furrow: How sand stays at its place, see `furrow_of`; None: what it remembers goes with the robot.
     """
-    return ResistiveGround(medium, height=height, friction=friction, stiffness=_STIFFNESS, buried=buried)
+    return ResistiveGround(medium, height=height, friction=friction, stiffness=_STIFFNESS, furrow=furrow, buried=buried)
+
+
+def furrow_of(grain_radius: float) -> Furrow:
+    """What stands for a furrow in grains of a radius [m]."""
+    return Furrow(friction_way=_WAY * grain_radius, slump=_SLUMP)

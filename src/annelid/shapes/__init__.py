@@ -12,6 +12,7 @@ from annelid.shapes.placed import turned_about
 from annelid.shapes.plane import Plane
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere, beam
 from annelid.shapes.query import MeshDistance
+from annelid.shapes.resistive.furrow import Furrow
 from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.resistive.media import Medium
 from annelid.shapes.revolved import Revolved, hopper, tube
@@ -30,6 +31,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Cylinder",
+    "Furrow",
     "Geometry",
     "HeightField",
     "HelicalGear",

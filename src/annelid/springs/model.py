@@ -27,10 +27,10 @@ from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows, compile_rows
 from annelid.springs.sand import (
     corners_with_hollows,
-    level_of,
     require_memory_of_hollows,
     require_surface,
     sand_numbers,
+    take_ground,
 )
 from annelid.springs.stability import UNSCALED, Scales, stable_step, what_limits_the_step
 from annelid.springs.world import World
@@ -111,7 +111,7 @@ class Model:
 
     @property
     def hollow_count(self) -> int:
-        """Number of corners of triangles that remember how far sand is below them."""
+        """Numbers that corners of triangles, and masses, remember of the sand below them."""
         return corners_with_hollows(self.body, self.world.sand)
 
     @property
@@ -315,7 +315,7 @@ class Model:
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         if corners_with_hollows(self.body, world.sand) != self.hollow_count:
             raise InvalidValue(
-                "whether sand has an angle of repose or a stiffness cannot change while a simulation runs."
+                "whether sand has an angle of repose, a stiffness or a furrow cannot change while a simulation runs."
             )
         self.world = world
         self.arrays.parameters.assign(self._parameters())
@@ -324,8 +324,7 @@ class Model:
         if len(self.arrays.grid_values):
             self.arrays.grid_values.assign(self._grid_values())
         if world.sand is not None:
-            self._sand.ground, self._sand.level = world.sand.numbers(self.types.real), level_of(world.sand)
-            self._sand.stiffness = world.sand.stiffness or 0.0
+            take_ground(self._sand, world.sand, self.types)
             self.arrays.sand.assign([self._sand])
         if self.contacts is not None:
             self.contacts.set_rules(world.collisions)
@@ -399,7 +398,7 @@ class Model:
         arrays.grid_values = self._array(self._grid_values(), wp.float32)
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
         if self.world.sand is not None:
-            self._sand = sand_numbers(body, self.world.sand, types, self.device)
+            self._sand = sand_numbers(body, self.worlds, self.world.sand, types, self.device)
             arrays.sand = wp.array([self._sand], dtype=types.Sand, device=self.device)
         return arrays
 

@@ -13,6 +13,7 @@ from annelid.shapes import ResistiveGround
 from annelid.shapes.resistive.among import require_above
 from annelid.shapes.resistive.facets import by_direction
 from annelid.springs.body import Body
+from annelid.springs.kernels.furrowing import MEMORY
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.world import World
 
@@ -46,8 +47,10 @@ def level_of(sand: ResistiveGround) -> float:
 
 
 def corners_with_hollows(body: Body, sand: ResistiveGround | None) -> int:
-    """Corners of triangles that remember how far sand is below them."""
-    return 3 * len(body.triangles) if sand is not None and sand.remembers else 0
+    """What a body remembers of sand: a number of each corner of a triangle, and some of each mass where sand stays."""
+    if sand is None or not sand.remembers:
+        return 0
+    return 3 * len(body.triangles) + (0 if sand.furrow is None else MEMORY * body.mass_count)
 
 
 def give_of(body: Body, sand: ResistiveGround) -> np.ndarray:
@@ -58,21 +61,41 @@ def give_of(body: Body, sand: ResistiveGround) -> np.ndarray:
     return np.asarray((sand.stiffness or 0.0) * areas)
 
 
-def sand_numbers(body: Body, sand: ResistiveGround, types: Layout, device: wp.Device) -> Any:
-    """The structure of the kernels, with the triangles of each mass in the order of the surface."""
+def sand_numbers(body: Body, worlds: int, sand: ResistiveGround, types: Layout, device: wp.Device) -> Any:
+    """The structure of the kernels, with the triangles of each mass in the order of the surface.
+
+    Args:
+        body: The bodies of all worlds.
+        worlds: How many these are.
+        sand: The ground.
+        types: Types of the kernels.
+        device: Where they run.
+    """
     corners = np.ascontiguousarray(body.triangles, np.int32)
     masses, facets, ends = by_direction(body.positions, corners)
     numbers = types.Sand()
-    numbers.ground = sand.numbers(types.real)
     numbers.mass_count, numbers.facet_count = body.mass_count, len(corners)
     numbers.corners = wp.array(corners, dtype=wp.vec3i, device=device)
     first = np.searchsorted(masses, np.arange(body.mass_count + 1))
     numbers.first = wp.array(first.astype(np.int32), dtype=wp.int32, device=device)
     numbers.facets = wp.array(facets.astype(np.int32), dtype=wp.int32, device=device)
     numbers.ends = wp.array(ends, dtype=wp.bool, device=device)
-    numbers.level, numbers.stiffness = level_of(sand), sand.stiffness or 0.0
+    numbers.masses_a_world, numbers.corners_a_world = body.mass_count // worlds, corners.size // worlds
     numbers.areas = wp.zeros(len(corners), dtype=types.vec3, device=device)
+    staying = 0 if sand.furrow is None else len(corners)
+    numbers.slopes = wp.zeros(staying, dtype=types.vec2, device=device)
+    numbers.edges = wp.zeros(staying, dtype=types.vec4, device=device)
+    take_ground(numbers, sand, types)
     return numbers
+
+
+def take_ground(numbers: Any, sand: ResistiveGround, types: Layout) -> None:
+    """Write the constants of the ground, which may change while it runs, into the structure of the kernels."""
+    numbers.ground = sand.numbers(types.real)
+    numbers.level, numbers.stiffness = level_of(sand), sand.stiffness or 0.0
+    numbers.furrow = sand.furrow is not None
+    if sand.furrow is not None:
+        numbers.slump, numbers.friction_way = sand.furrow.slump, sand.furrow.friction_way
 
 
 def entries_of_triangles(body: Body) -> np.ndarray:

@@ -23,7 +23,8 @@ class State:
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
         hollows: How far sand is below each corner of a triangle, or pressed if negative [m]; kept in ground with an
-            angle of repose or a stiffness.
+            angle of repose or a stiffness. Where sand stays at its place each world has some more numbers of each mass,
+            see `kernels.furrowing`.
         sand_forces: Force of ground that resists on each mass in the last step [N], shape [n, 3]; kept where it is.
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
         begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
+from annelid.shapes.resistive.furrow import Furrow
 from annelid.shapes.resistive.kernels.stress import PLANE_LAW, SPACE_LAW, resistance
 from annelid.shapes.resistive.media import Medium, medium
 from annelid.shapes.surface import is_number, require_at_least_0
@@ -34,6 +35,8 @@ class ResistiveGround(Named):
         stiffness: Stress for each metre that a surface is pressed into sand [N/m³]; it grows up to what the law gives,
             acts across the surface, and brings friction along it. Every face that does not look up then keeps the
             hollow that it leaves. None: sand does not give before it yields.
+        furrow: Sand that gives stays at its place, so that a body meets uncut sand ahead of it. None: what sand
+            remembers goes with the body.
         buried: Whether the body may start below the surface.
         name: Name in pictures.
         color: Colour in pictures.
@@ -48,6 +51,7 @@ class ResistiveGround(Named):
     inertia: float = 0.0
     repose: float | None = None
     stiffness: float | None = None
+    furrow: Furrow | None = None
     buried: bool = False
     name: str = ""
     color: Color = (0.80, 0.70, 0.52)
@@ -73,6 +77,10 @@ class ResistiveGround(Named):
                 f"resistive ground with stiffness={self.stiffness:g} keeps the hollows of all faces that do not look "
                 f"up, whatever repose={self.repose:g} is: leave repose=None."
             )
+        if self.furrow is not None and not isinstance(self.furrow, Furrow):
+            raise InvalidValue(f"furrow of resistive ground must be a Furrow, or None, not {self.furrow!r}.")
+        if self.furrow is not None and self.stiffness is None:
+            raise InvalidValue("resistive ground with a furrow must give before it yields: add stiffness=1e6 [N/m³].")
         found = medium(self.medium)
         object.__setattr__(self, "medium", found)  # what a file held is part of its identity, not the path
         found.require(self.law)

@@ -67,7 +67,7 @@ def layout(real: Any) -> Layout:
         friction=real,
         sliding_friction=real,
     )
-    sand = _sand(real, vec3, bits)
+    sand = _sand(real, vec2, vec3, vec4, bits)
     arrays = make_struct(
         f"SpringArrays{bits}",
         mass_count=wp.int32,
@@ -126,7 +126,7 @@ def layout(real: Any) -> Layout:
     return Layout(real, vec2, vec3, vec4, mat33, *forms)
 
 
-def _sand(real: Any, vec3: Any, bits: int) -> Any:
+def _sand(real: Any, vec2: Any, vec3: Any, vec4: Any, bits: int) -> Any:
     """Ground that resists, and the surface of the body that it acts on."""
     return make_struct(
         f"SpringSand{bits}",
@@ -141,6 +141,14 @@ def _sand(real: Any, vec3: Any, bits: int) -> Any:
         stiffness=real,  # stress per way into sand before it yields [N/m³]; 0 where it does not give
         hollows=wp.array[real],  # of a state: how far sand is below corners, or pressed if negative [m]; may be empty
         pushes=wp.array[vec3],  # of a state: force on each mass in the last step [N]; may be empty
+        # Where sand stays at its place, `kernels.furrowing`; masses then remember behind the hollows of their world:
+        furrow=wp.bool,
+        slump=real,  # share of the hollow of a steep face that sand fills
+        friction_way=real,  # way over which friction is reached [m]; 0 at once
+        masses_a_world=wp.int32,
+        corners_a_world=wp.int32,
+        slopes=wp.array[vec2],  # of sand below each triangle, for passes; empty where it does not stay
+        edges=wp.array[vec4],  # of each triangle, level: those opposite to the first and the second corner [m]
         areas=wp.array[vec3],  # a third of the area of each triangle, along its normal [m²], for passes
         # Of motions that are run back; here by reference, since the parameters of a kernel on CUDA are limited:
         rates=wp.array2d[real],  # by each number of the ground, of each mass

@@ -2,7 +2,8 @@
 
 A triangle hands a third of its area to each of its corners, and a corner feels the stress at its own depth and velocity
 on its triangles, those that look the same way together: each mass sums for itself. Areas are computed before the pass
-that uses them. Ground of a stiffness gives before it yields: that law is another room, `kernels.giving`.
+that uses them. Ground of a stiffness gives before it yields: that law is another room, `kernels.giving`, and such
+ground that stays at its place a third, `kernels.furrowing`.
 """
 
 import functools
@@ -12,6 +13,7 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
+from annelid.springs.kernels.furrowing import forget_of, furrowed_of, lie_of
 from annelid.springs.kernels.giving import carried_of
 from annelid.springs.kernels.layout import Layout
 
@@ -30,6 +32,7 @@ def resist_of(types: Layout) -> wp.Function:
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
     pushed, slowed, carried = _push(types), slowed_of(real), carried_of(types)
+    furrowed, forget = furrowed_of(types), forget_of(types)
 
     @wp.func
     def resist(
@@ -37,7 +40,12 @@ def resist_of(types: Layout) -> wp.Function:
     ) -> vec3:
         free = a
         depth = sand[0].ground.height - x[2]
-        if i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
+        if i < sand[0].mass_count and sand[0].furrow:
+            if depth > real(0.0):
+                a = furrowed(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
+            else:
+                forget(i, sand)
+        elif i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
             a = carried(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
         elif i < sand[0].mass_count and depth > real(0.0):
             next_v = v_from + a * horizon
@@ -108,8 +116,9 @@ def _leave(types: Layout) -> wp.Function:
 
 @functools.cache
 def _facet(types: Layout) -> wp.Function:
-    """Find out the area of triangle t."""
+    """Find out the area of triangle t, and how sand lies below it where it stays at its place."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    lie = lie_of(types)
 
     @wp.func
     def measure(t: int, sand: wp.array[Sand], positions: wp.array[vec4]):
@@ -118,6 +127,8 @@ def _facet(types: Layout) -> wp.Function:
         q = positions[corners[1]] - p
         r = positions[corners[2]] - p
         sand[0].areas[t] = wp.cross(vec3(q[0], q[1], q[2]), vec3(r[0], r[1], r[2])) / real(6.0)
+        if sand[0].furrow:
+            lie(t, sand, positions)
 
     return measure
 

@@ -1,0 +1,123 @@
+"""Sand that stays at its place below bodies of springs: heights are carried along exactly where it lies evenly, it
+bears what the law bears, and rubs over a way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import annelid
+from annelid import springs
+from annelid.core.errors import InvalidValue
+from annelid.shapes import Furrow, ResistiveGround
+from annelid.springs.kernels.furrowing import MEMORY
+
+SIDE, MASS = 0.06, 0.3
+SAND = ResistiveGround("sand-close", buried=True, stiffness=1e6, furrow=Furrow())
+
+
+def cube(depth: float, velocity: tuple[float, float, float] = (0.0, 0.0, 0.0), *, masses: int = 4) -> springs.Body:
+    """A stiff cube in motion, its underside at a depth."""
+    body = springs.block((masses,) * 3, SIDE / (masses - 1), mass=MASS / masses**3, stiffness=2000.0, damping=1.0)
+    body.velocities[:] = velocity
+    return body.moved((0.0, 0.0, -depth))
+
+
+def moved(simulation: annelid.Simulation[springs.Solver]) -> np.ndarray:
+    """How far the centre of mass has come [m], shape [3]."""
+    return np.asarray(simulation.summary().center_of_mass - simulation.solver.model.body.center_of_mass)
+
+
+@pytest.mark.parametrize("direction", [(1.0, 0.0), (0.0, -1.0), (0.6, 0.8), (-0.8, 0.6)])
+def test_heights_of_sand_stay_where_they_are(direction: tuple[float, float]) -> None:
+    """A cube floats over sand that falls evenly: below each mass of its underside is what lies there."""
+    slope, speed = np.array([0.10, -0.05]), 0.2
+    body = cube(0.01, (speed * direction[0], speed * direction[1], 0.0), masses=6)
+    simulation = springs.simulation(
+        body, obstacles=[SAND], gravity=(0.0, 0.0, 0.0), dt=2e-5, precision="float64", device="cpu", threads=1
+    )
+    memory = np.ones(simulation.solver.model.hollow_count)  # far from all steep faces
+    below = memory[3 * len(body.triangles) :].reshape(-1, MEMORY)
+    below[:, 1:4] = 0.0  # and from the walls of the furrow, which masses at the rim have drawn back from
+    below[:, 0] = 0.02 - body.positions[:, :2] @ slope
+    simulation.state.hollows.assign(memory)
+    simulation.step(500)
+    found = simulation.state.hollows.numpy()[3 * len(body.triangles) :].reshape(-1, MEMORY)[:, 0]
+    places = simulation.positions()
+    low = np.isclose(body.positions[:, 2], body.positions[:, 2].min())
+    assert low.sum() == 36
+    np.testing.assert_allclose(found[low], 0.02 - (places[:, :2] @ slope)[low], atol=2e-6)  # of 100 to 200 µm
+
+
+def test_it_carries_a_cube_by_its_weight_and_yields_where_the_law_does() -> None:
+    simulation = springs.simulation(cube(0.01), obstacles=[SAND], velocity_damping=60.0, device="cpu", threads=1)
+    simulation.run(0.25)
+    assert moved(simulation)[2] == pytest.approx(-MASS * 9.81 / SIDE**2 / 1e6, rel=0.02)
+    hard = ResistiveGround("poppy-loose", stiffness=1e8, furrow=Furrow())
+    simulation = springs.simulation(cube(-1e-6, (0.0, 0.0, -0.5)), obstacles=[hard], device="cpu", threads=1)
+    simulation.run(0.1)
+    k, weight = 0.254e6 * SIDE**2, MASS * 9.81  # m v²/2 + m g z = k z²/2
+    assert -moved(simulation)[2] == pytest.approx((weight + np.sqrt(weight**2 + k * MASS * 0.25)) / k, rel=0.02)
+
+
+def test_friction_is_reached_over_a_way() -> None:
+    """On a slope of half its friction a cube is held once it was dragged by half the way, and beyond it slides."""
+    sand = replace(SAND, friction=0.4, stiffness=1e7, furrow=Furrow(friction_way=0.002))
+    ends = []
+    for share in (0.5, 3.0):
+        gravity = (share * 0.4 * 9.81, 0.0, -9.81)
+        body = cube(1e-5)
+        simulation = springs.simulation(
+            body, obstacles=[sand], gravity=gravity, velocity_damping=60.0, device="cpu", threads=1
+        )
+        memory = simulation.state.hollows.numpy()
+        memory[: 3 * len(body.triangles)] = 1.0  # no sand beside it, no wall before it
+        memory[3 * len(body.triangles) :].reshape(-1, MEMORY)[:, 4] = 1.0
+        simulation.run(0.3)
+        low = np.isclose(body.positions[:, 2], body.positions[:, 2].min())  # it leans as well
+        ends.append(float((simulation.positions() - body.positions)[low, 0].mean()))
+    assert ends[0] == pytest.approx(0.001, rel=0.03)
+    assert ends[1] > 0.004
+
+
+def test_a_nose_climbs_where_sand_stays_and_not_where_it_goes_along() -> None:
+    """A cube is drawn ahead in sand without friction, half sunk: sand before it has not been cut."""
+    rises = []
+    for furrow in (None, Furrow()):
+        sand = ResistiveGround("sand-loose", buried=True, friction=0.0, stiffness=1e6, furrow=furrow)
+        body = cube(0.01, (0.5, 0.0, 0.0))
+        simulation = springs.simulation(body, obstacles=[sand], velocity_damping=5.0, device="cpu", threads=1)
+        simulation.run(0.05)
+        rises.append(moved(simulation)[2])
+    assert rises[1] > rises[0] + 5e-4
+
+
+def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
+    ends = []
+    for threads in (1, 2):
+        body = cube(0.005, (0.2, 0.1, -0.2), masses=11)
+        simulation = springs.simulation(body, obstacles=[SAND], device="cpu", threads=threads)
+        simulation.step(40)
+        model = simulation.solver.model
+        model.set_world(replace(model.world, obstacles=[replace(SAND, furrow=Furrow(friction_way=0.01))]))
+        simulation.step(40)
+        ends.append((simulation.positions().copy(), simulation.state.hollows.numpy().copy()))
+    assert (ends[0][0] == ends[1][0]).all()
+    assert (ends[0][1] == ends[1][1]).all()
+    with pytest.raises(
+        InvalidValue, match="whether sand has an angle of repose, a stiffness or a furrow cannot change"
+    ):
+        model.set_world(replace(model.world, obstacles=[replace(SAND, furrow=None)]))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"with a furrow must give before it yields: add stiffness"):
+        ResistiveGround("glass", furrow=Furrow())
+    with pytest.raises(InvalidValue, match=r"furrow of resistive ground must be a Furrow, or None, not True"):
+        ResistiveGround("glass", stiffness=1e6, furrow=True)
+    with pytest.raises(InvalidValue, match=r"slump of a furrow must be a share from 0 to 1, not 1.5"):
+        Furrow(slump=1.5)
+    with pytest.raises(InvalidValue, match="friction_way of a furrow"):
+        Furrow(friction_way=-0.01)
