@@ -19,7 +19,6 @@ from annelid.core.errors import DeviceUnavailable, InvalidValue
 from annelid.core.known_overloads import know_overloads
 from annelid.core.known_references import know_references
 from annelid.core.lean_headers import include_less
-from annelid.core.quick_kernels import compile_quickly
 
 
 def _start_warp() -> None:
@@ -64,7 +63,6 @@ compile_once()
 leave_out_uncalled()
 know_references()
 know_overloads()
-compile_quickly()
 
 _UNDISTURBED = threading.RLock()
 
