@@ -114,6 +114,7 @@ def test_a_function_in_cpp_reads_structures_where_they_are() -> None:
     assert "    const wp::array_t<wp::float32> & values,\n" in written
     assert "    const Scale_1 & scale)\n" in written
     assert "    Scale_1 own,\n" in written  # which it changes
+    assert with_references(NATIVE, "-march=native -ffp-contract=fast") == NATIVE  # which sums are fused stays the same
 
 
 def test_files_with_gradients_stay_as_they_are() -> None:

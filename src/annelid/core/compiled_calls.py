@@ -13,8 +13,10 @@ from collections import Counter
 FLAGS = "-mconstructor-aliases -discard-value-names -disable-llvm-verifier"
 """What Clang as a program asks of itself, and Warp does not: one copy of constructors, no names, no second look."""
 
+FREE_TO_FUSE = "-ffp-contract=fast"
+"""What lets the compiler choose which product and sum become one operation."""
+
 _BACKWARD = "_cpu_kernel_backward("  # such files call functions once more to go back
-_FREE_TO_FUSE = "-ffp-contract=fast"
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 _NAMED = re.compile(r"\b(\w+)(?=\()")
 _HEAD = re.compile(r"^static (?=(?!CUDA_CALLABLE |WP_FORCEINLINE |__attribute__)[\w:<>, ]+? (\w+)\(\n)", re.MULTILINE)
@@ -28,7 +30,7 @@ def called_in_place(source: str, flags: str = "") -> str:
     Where the flags let the compiler choose which product and sum become one operation, it would choose others: such
     files stay as they are.
     """
-    if _BACKWARD in source or _FREE_TO_FUSE in flags:
+    if _BACKWARD in source or FREE_TO_FUSE in flags:
         return source
     counts = Counter(_NAMED.findall(_COMMENT.sub("", source)))
 

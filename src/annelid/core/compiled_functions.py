@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from annelid.core.compiled_calls import FLAGS, called_in_place
+from annelid.core.compiled_calls import FLAGS, FREE_TO_FUSE, called_in_place
 from annelid.core.compiled_structures import without_gradients
 
 LONG = 6000
@@ -77,7 +77,8 @@ class _Rewriting:
         path = Path(arguments[1])  # after that of the object file
         given = path.read_text(encoding="utf-8")
         flags = f"{options.get('extra_flags') or ''} {FLAGS}"
-        path.write_text(called_in_place(without_gradients(with_references(given)), flags), encoding="utf-8")
+        written = called_in_place(without_gradients(with_references(given, flags)), flags)
+        path.write_text(written, encoding="utf-8")
         try:
             self._build(*arguments, **{**options, "extra_flags": flags})
         except Exception:  # that is what Warp raises
@@ -85,20 +86,24 @@ class _Rewriting:
             self._build(*arguments, **options)
 
 
-def with_references(source: str) -> str:
-    """The C++ of a module whose functions take structures and arrays that they only read by reference."""
+def with_references(source: str, flags: str = "") -> str:
+    """The C++ of a module whose functions take structures and arrays that they only read by reference.
+
+    Functions in C++ stay as they are where the flags let the compiler choose which product and sum become one
+    operation: it would choose others.
+    """
     if _BACKWARD in source:
         return source
     structures = set(_STRUCTURE.findall(source))
     names = set(_NAME.findall(source))
-    parts = [_rewritten(part, structures, names) for part in _FUNCTION.split(source)]
+    native = FREE_TO_FUSE not in flags
+    parts = [_rewritten(part, structures, names, native=native) for part in _FUNCTION.split(source)]
     return _long_ones_once("".join(parts), parts)
 
 
-def _rewritten(function: str, structures: set[str], names: set[str]) -> str:
-    native = _NATIVE.match(function)
-    if native:
-        return _native_with_references(native[0], function[native.end() :], structures)
+def _rewritten(function: str, structures: set[str], names: set[str], *, native: bool) -> str:
+    if native and (own := _NATIVE.match(function)):
+        return _native_with_references(own[0], function[own.end() :], structures)
     head = _HEAD.match(function)
     if not head or head["name"].startswith("adj_"):
         return function
