@@ -132,5 +132,5 @@ def test_bad_contests() -> None:
         EvolveBody(population=0)
     with pytest.raises(InvalidValue, match="minutes must be a positive time"):
         EvolveBody(minutes=-1.0)
-    with pytest.raises(InvalidValue, match="generations must be 0 or more"):
-        EvolveBody(generations=-1).compute(wp.get_device("cpu"), None, Progress("study", 1.0, quiet=True))
+    with pytest.raises(InvalidValue, match="generations must be finite and 0 or more, not -1"):
+        EvolveBody(generations=-1)
