@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from jupyter_client.manager import KernelManager
 from sphinx.application import Sphinx
 from sphinx.ext.autodoc.mock import mock
 from sphinx.util.inspect import stringify_signature
@@ -47,6 +48,8 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+if "transport_encryption" in KernelManager.class_trait_names():  # else what runs the cells warns of open ports
+    KernelManager.transport_encryption.default_value = "auto"
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
