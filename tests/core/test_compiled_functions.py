@@ -1,10 +1,12 @@
 """Functions of CPU kernels get references to what they only read, and copies of what they change."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import warp as wp
 
+from annelid.core import compiled_functions
 from annelid.core.compiled_calls import FLAGS
 from annelid.core.compiled_functions import _Rewriting, with_references
 from annelid.core.compiled_structures import without_gradients
@@ -99,6 +101,7 @@ NATIVE = """struct Scale_1
 static CUDA_CALLABLE wp::float32 native_0(
     wp::int32 i,
     wp::array_t<wp::float32> values,
+    wp::array_t<wp::mat_t<3, 3, wp::float64>> turns,
     Scale_1 own,
     Scale_1 scale)
 {
@@ -112,6 +115,7 @@ static CUDA_CALLABLE wp::float32 native_0(
 def test_a_function_in_cpp_reads_structures_where_they_are() -> None:
     written = with_references(NATIVE)
     assert "    const wp::array_t<wp::float32> & values,\n" in written
+    assert "    const wp::array_t<wp::mat_t<3, 3, wp::float64>> & turns,\n" in written
     assert "    const Scale_1 & scale)\n" in written
     assert "    Scale_1 own,\n" in written  # which it changes
     assert with_references(NATIVE, "-march=native -ffp-contract=fast") == NATIVE  # which sums are fused stays the same
@@ -122,7 +126,11 @@ def test_files_with_gradients_stay_as_they_are() -> None:
     assert with_references(given) == given
 
 
-def test_a_text_that_cannot_be_compiled_gives_way_to_that_of_warp(tmp_path: Path) -> None:
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_text_that_cannot_be_compiled_gives_way_to_that_of_warp(
+    checked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled_functions, "_CHECKED", checked)
     path = tmp_path / "kernel.cpp"
     path.write_text(text(READS))
     built, flags = [], []
@@ -133,7 +141,10 @@ def test_a_text_that_cannot_be_compiled_gives_way_to_that_of_warp(tmp_path: Path
         if "Scale_1 & " in built[-1]:
             raise RuntimeError("no")
 
-    _Rewriting(build)(str(tmp_path / "kernel.o"), str(path), extra_flags="-march=native")
+    with pytest.raises(RuntimeError) if checked else nullcontext():
+        _Rewriting(build)(str(tmp_path / "kernel.o"), str(path), extra_flags="-march=native")
+    if checked:
+        return
     assert built == [without_gradients(with_references(text(READS))), text(READS)]
     assert flags == [f"-march=native {FLAGS}", "-march=native"]
     assert path.read_text() == text(READS)
