@@ -11,11 +11,11 @@ import functools
 import warp as wp
 
 from annelid.shapes.resistive.kernels.stress import resistance
+from annelid.springs.kernels.giving import LOOKS_UP, rubbed_of
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
-_LOOKS_UP = 0.1  # upward part of the normal of a face from which on sand falls after it
 _LOOKS_DOWN = 0.3  # downward part of the normal from which on a face is borne by the sand below it
 _STEEPEST = 3.0  # slope of sand between neighbours that counts, beyond it is the wall of a furrow
 _RIM = 0.3  # horizontal part of the faces of a mass, by the part that looks down, from which on it may be at the rim
@@ -144,7 +144,7 @@ def _looked(types: Layout) -> wp.Function:
         for entry in range(sand[0].first[i], sand[0].first[i + 1]):
             own = sand[0].areas[sand[0].facets[entry]]
             size = wp.length(own)
-            if own[2] < real(wp.static(_LOOKS_UP)) * size:
+            if own[2] < real(wp.static(LOOKS_UP)) * size:
                 area += own
             if own[2] < -real(wp.static(_LOOKS_DOWN)) * size:
                 down = True
@@ -213,7 +213,7 @@ def _bearing(types: Layout) -> wp.Function:
             hollow = -gap * normal[2]
         elif hollow > real(0.0) and ahead < real(0.0):
             hollow += sand[0].slump * ahead
-        if normal[2] > real(wp.static(_LOOKS_UP)):
+        if normal[2] > real(wp.static(LOOKS_UP)):
             hollow = wp.min(hollow, real(0.0))
         if hollow < real(0.0) and (ahead > real(0.0) or down):
             way = v
@@ -232,6 +232,7 @@ def _bearing(types: Layout) -> wp.Function:
 def _hindered(types: Layout) -> wp.Function:
     """The acceleration with a friction [m/s²] along what presses, which grows with the way that a mass was dragged."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
+    rubbed = rubbed_of(types)
 
     @wp.func
     def hindered(
@@ -252,11 +253,7 @@ def _hindered(types: Layout) -> wp.Function:
                     slip = slip * (way / dragged)
                 a -= slip * wp.min(friction / way, real(wp.static(_SOFT)) / (horizon * horizon))
             else:
-                v = v_from + a * horizon
-                along = v - wp.dot(v, normal) * normal
-                speed = wp.length(along)
-                if speed > real(0.0):  # friction stops what slides, and does not turn it round
-                    a -= along * (wp.min(real(1.0), friction * horizon / speed) / horizon)
+                a = rubbed(v_from, a, normal, friction, horizon)
         sand[0].hollows[at + 1] = slip[0]
         sand[0].hollows[at + 2] = slip[1]
         sand[0].hollows[at + 3] = slip[2]

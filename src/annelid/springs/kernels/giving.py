@@ -15,14 +15,15 @@ from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
-_LOOKS_UP = 0.1  # upward part of the normal of a face from which on sand falls after it
+LOOKS_UP = 0.1
+"""Upward part of the normal of a face from which on sand falls after it."""
 
 
 @functools.cache
 def carried_of(types: Layout) -> wp.Function:
     """Acceleration of mass i at a depth, with what the ground adds to it; `rougher` is a factor on friction."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    pressed = _pressed(types)
+    pressed, rubbed = _pressed(types), rubbed_of(types)
 
     @wp.func
     def carried(
@@ -49,17 +50,28 @@ def carried_of(types: Layout) -> wp.Function:
                     total += force
                 area = vec3()
         if total > real(0.0):
-            a += found * inverse_mass
-            v = v_from + a * horizon
-            normal = wp.normalize(found)
-            along = v - wp.dot(v, normal) * normal
-            speed = wp.length(along)
-            if speed > real(0.0):  # friction stops what slides, and does not turn it round
-                slower = rougher * sand[0].ground.friction * total * inverse_mass * horizon
-                a -= along * (wp.min(real(1.0), slower / speed) / horizon)
+            friction = rougher * sand[0].ground.friction * total * inverse_mass
+            a = rubbed(v_from, a + found * inverse_mass, wp.normalize(found), friction, horizon)
         return a
 
     return carried
+
+
+@functools.cache
+def rubbed_of(types: Layout) -> wp.Function:
+    """The acceleration with a friction of so much [m/s²] along what presses by a normal, which stops what slides."""
+    real, vec3 = types.real, types.vec3
+
+    @wp.func
+    def rubbed(v_from: vec3, a: vec3, normal: vec3, friction: real, horizon: real) -> vec3:
+        v = v_from + a * horizon
+        along = v - wp.dot(v, normal) * normal
+        speed = wp.length(along)
+        if speed > real(0.0):  # it does not turn round what it stops
+            a -= along * (wp.min(real(1.0), friction * horizon / speed) / horizon)
+        return a
+
+    return rubbed
 
 
 def _pressed(types: Layout) -> wp.Function:
@@ -72,7 +84,7 @@ def _pressed(types: Layout) -> wp.Function:
     def pressed(entry: int, sand: wp.array[Sand], depth: real, normal: vec3, v: vec3, horizon: real) -> real:
         ahead = wp.dot(normal, v) * horizon
         hollow = sand[0].hollows[entry] - ahead
-        if normal[2] > real(wp.static(_LOOKS_UP)):
+        if normal[2] > real(wp.static(LOOKS_UP)):
             hollow = wp.min(hollow, real(0.0))
         if hollow < real(0.0) and ahead > real(0.0):
             law = depth * stress(sand[0].ground, normal, v) + flow(sand[0].ground, normal, v)
