@@ -4,6 +4,7 @@ bears what the law bears, and rubs over a way."""
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,3 +122,23 @@ def test_what_cannot_be_is_refused() -> None:
         Furrow(slump=1.5)
     with pytest.raises(InvalidValue, match="friction_way of a furrow"):
         Furrow(friction_way=-0.01)
+
+
+def test_what_sand_remembers_outlives_an_edit_and_a_file(tmp_path: Path) -> None:
+    def begun() -> annelid.Simulation[springs.Solver]:
+        return springs.simulation(cube(0.005, (0.2, 0.0, -0.2)), obstacles=[SAND], device="cpu", threads=1)
+
+    simulation = begun()
+    simulation.step(40)
+    with simulation.edit() as edit:
+        edit.remove_masses([0], with_springs=True)
+        edit.add_masses([[0.0, 0.0, 0.3]], 0.01)
+    simulation.step(10)
+    simulation.save(tmp_path / "sunk.npz")
+    again = begun()
+    again.load(tmp_path / "sunk.npz")
+    for each in (simulation, again):
+        each.step(40)
+    assert (simulation.state.hollows.numpy() == again.state.hollows.numpy()).all()
+    assert (simulation.positions() == again.positions()).all()
+    assert np.isfinite(simulation.positions()).all()
