@@ -66,6 +66,11 @@ class Launches:
         """Threads that share a grain when lists are made: some have very many guests around."""
         return _LIST_LANES_AMONG_GUESTS if self.model.features.guests else _LIST_LANES
 
+    @property
+    def _takes_turns(self) -> bool:
+        """Whether worlds began at different times, so that lists of each are looked at in steps of their own."""
+        return len(self.phases) > 1
+
     def forget(self) -> None:
         """Arrays have moved or other kernels are used: what was captured is of no use."""
         self._graphs.clear()
@@ -89,7 +94,8 @@ class Launches:
                 aligned = phase & -phase or batch
                 count = 1 << (min(steps, aligned, batch).bit_length() - 1)
                 looked_at = tuple(step for step in range(count) if (phase + step) % PATIENCE in self.phases)
-                self._graphs.run((count, looked_at), partial(self._enqueue, count, looked_at), loaded=True)
+                key = count, looked_at, self._takes_turns
+                self._graphs.run(key, partial(self._enqueue, count, looked_at), loaded=True)
                 steps, clock = steps - count, clock + count
         finally:  # or a run that is interrupted would leave grains with lists of earlier ones
             self._work.rows.fold()
@@ -293,7 +299,7 @@ class Launches:
 
     def _call_worlds(self, step: int) -> None:
         """Let lists wait that are not to be looked at in this step, where worlds began at different times."""
-        if len(self.phases) > 1:
+        if self._takes_turns:
             self.lists.flags[STALE : STALE + 1].zero_()
             self._launch(call_worlds, self.model.world_count, [step, PATIENCE, self.begun, self.lists])
 
