@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from dataclasses import fields, is_dataclass
@@ -22,7 +23,7 @@ from annelid.studies import materials, throughput
 from annelid.studies.lattices import Lattices
 from annelid.studies.materials import Materials
 from annelid.studies.registry import studies, study_class
-from annelid.studies.study import Study, run
+from annelid.studies.study import Filmed, Study, run
 from annelid.studies.support import plots
 from annelid.studies.support.bone import bone
 
@@ -129,3 +130,19 @@ def test_missing_matplotlib_is_named_before_the_work(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(MissingPackage, match=re.escape(installation("view"))):
         command.command(["materials", "--quick"])
+
+
+@pytest.mark.parametrize("name", ["gait", "throw", "codesign"])
+def test_what_a_film_lacks_is_named_before_the_work(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    with pytest.raises(MissingPackage, match=r"film.*imageio-ffmpeg"):
+        command.command([name, "--quick", "--out", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_study_with_a_film_says_so() -> None:
+    """Or it would be looked for what a film needs only after the work."""
+    for kind in studies().values():
+        draws = "_film(" in inspect.getsource(kind)
+        assert draws == isinstance(kind(), Filmed), kind.name

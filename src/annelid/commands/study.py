@@ -16,8 +16,8 @@ from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.core.provenance import provenance
 from annelid.studies.registry import studies, study_class, study_names
-from annelid.studies.study import Resumable, Study
-from annelid.studies.support.plots import require_matplotlib
+from annelid.studies.study import Filmed, Resumable, Study
+from annelid.studies.support.plots import require_films, require_matplotlib
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, lis
     """Compute, judge, draw and write; the report and the files."""
     if not files.no_plot:
         require_matplotlib()
+        if isinstance(study, Filmed):
+            require_films()
     folder = files.out or Path("out") / study.name
     with owned(folder):
         return _run_inside(folder, study, files, machine)

@@ -48,6 +48,7 @@ class Codesign:
     """A network for all bodies learns by gradients to walk to a light; then bodies evolve for it, and random ones."""
 
     name: ClassVar[str] = "codesign"
+    film: ClassVar[str] = "codesign.mp4"
 
     quick: bool = False
     """A few bodies, batches and generations."""
@@ -227,7 +228,7 @@ class Codesign:
         drawn = [figure(folder / "codesign.png", draw, size=(10.0, 4.0), grid=(1, 2))]
         if found.evolution is not None and not self.quick:
             task, best = self.task(choose_device("cpu"), None), found.evolution.grids[0]
-            drawn.append(seeker_film(task, found.pretraining.weights, best, fixed_lights()[0], folder / "codesign.mp4"))
+            drawn.append(seeker_film(task, found.pretraining.weights, best, fixed_lights()[0], folder / self.film))
         return drawn
 
 

@@ -36,6 +36,7 @@ class Gait:
     """A lattice walker learns a gait: gradients against sampled ones, CMA-ES and PPO, by steps and by time."""
 
     name: ClassVar[str] = "gait"
+    film: ClassVar[str] = "gait.mp4"
 
     quick: bool = False
     """A walk of half a second, few steps of each search, one seed."""
@@ -155,7 +156,7 @@ class Gait:
             best = max(walks, key=lambda course: course.distances[-1])
             walk = self.walk()
             table = np.tile(best.gait, (walk.cycles, 1))
-            drawn.append(commanded_film(walk.simulation(), table, walk.steps_of_interval, folder / "gait.mp4"))
+            drawn.append(commanded_film(walk.simulation(), table, walk.steps_of_interval, folder / self.film))
         return drawn
 
 

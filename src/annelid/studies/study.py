@@ -52,6 +52,14 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Filmed(Protocol):
+    """A study that draws a film, too."""
+
+    film: ClassVar[str]
+    """File of the film, an MP4."""
+
+
 def run(study: Study, device: wp.Device, threads: int | None, progress: Progress) -> list[Measurement]:
     """Compute and judge, without a plot."""
     return study.measure(study.compute(device, threads, progress))

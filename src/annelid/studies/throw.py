@@ -112,6 +112,7 @@ class Throw:
     """A soft arm learns to throw a ball to given distances, all at once, by gradients through the release."""
 
     name: ClassVar[str] = "throw"
+    film: ClassVar[str] = "throw.mp4"
 
     quick: bool = False
     """One target, a short swing and few steps."""
@@ -155,7 +156,7 @@ class Throw:
         drawn = figure(folder / "throw.png", lambda axes: _draw(axes, found), size=(9.0, 3.6), grid=(1, 2))
         far = int(np.argmax(found.targets))
         arm = Arm(found.arm.intervals)
-        film = commanded_film(arm.simulation(), found.tables[far], _HELD, folder / "throw.mp4", follow=False)
+        film = commanded_film(arm.simulation(), found.tables[far], _HELD, folder / self.film, follow=False)
         return [drawn, film]
 
 

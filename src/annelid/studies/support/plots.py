@@ -29,6 +29,12 @@ def require_matplotlib() -> None:
     _pyplot()
 
 
+def require_films() -> None:
+    """The same of films that a study draws beside its plots."""
+    purpose = "a film (leave out plots and films with --no-plot)"
+    optional("imageio_ffmpeg", purpose=purpose, extra="view", package="imageio-ffmpeg")
+
+
 def figure(path: Path, draw: Callable[[Any], None], *, size: tuple[float, float], grid: tuple[int, int]) -> Path:
     """Write a figure, whole or not at all.
 
