@@ -102,6 +102,20 @@ def test_lists_of_a_device_that_wants_shorter_ones_are_made_anew(
     np.testing.assert_allclose(_skins(far), 2.0 * _skins(short))
 
 
+def test_a_world_that_begins_later_does_not_change_when_others_are_looked_at(moving: Any, tmp_path: Path) -> None:
+    """Steps that were captured while worlds began together are not those of worlds that take turns."""
+    for _ in range(PATIENCE + 3):
+        moving.step(1)
+    moving.reset(worlds=[1])
+    moving.save(tmp_path / "turns")
+    for _ in range(5 * PATIENCE):
+        moving.step(1)
+    fresh = simulated(str(moving.solver.device), WORLDS)
+    fresh.load(tmp_path / "turns")
+    fresh.step(5 * PATIENCE)
+    assert fresh.state_hash() == moving.state_hash()
+
+
 def _skins(simulation: Any) -> np.ndarray:
     return np.asarray(simulation.state.reach.numpy()[REACHES + SKIN :: WORLD_REACHES])
 
