@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import warp as wp
@@ -72,31 +73,31 @@ def _measure(name: str, case: Case, device: wp.Device, threads: int | None, opti
     source = f"steps of {model.springs.dt:.3g} s and {simulation.dt:.3g} s"
     yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
     yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
-    yield from _without_grains(name, scene, factor, device, threads, options)
+    for ground in ("resistive", "furrow"):
+        on_ground = partial(
+            scene.worm.on_resistive_ground, scene.body(), scene.medium, furrowed=ground == "furrow", device=device,
+            threads=threads,
+        )  # fmt: skip
+        yield from _without_grains(f"{name}-{ground}", on_ground, factor, options, many=256 if device.is_cuda else 8)
 
 
 def _without_grains(
-    name: str, scene: Sandworm, factor: float, device: wp.Device, threads: int | None, options: Options
+    name: str, built: Callable[..., Simulation[springs.Solver]], factor: float, options: Options, *, many: int
 ) -> Iterator[Measurement]:
     """The worm in ground that stands for grains, alone and among others, beside how fast it is in grains."""
-
-    def built(worlds: int | None = None) -> Simulation[springs.Solver]:
-        on_ground = scene.worm.on_resistive_ground
-        return on_ground(scene.body(), scene.medium, worlds=worlds, device=device, threads=threads)
-
     alone = built()
     alone.run(options.settle)
     faster = real_time(alone, options.seconds)
-    yield Measurement(f"{name}-resistive-real-time", faster, source=f"steps of {alone.dt:.3g} s")
-    yield Measurement(f"{name}-resistive-over-grains", faster / factor)
-    worlds = options.worlds or (256 if device.is_cuda else 8)
-    batch = built(worlds)
+    yield Measurement(f"{name}-real-time", faster, source=f"steps of {alone.dt:.3g} s")
+    yield Measurement(f"{name}-over-grains", faster / factor)
+    worlds = options.worlds or many
+    batch = built(worlds=worlds)
     batch.run(options.settle)
     together = worlds * real_time(batch, options.seconds)
     source = f"{worlds} worlds, simulated seconds of all of them in a second"
-    yield Measurement(f"{name}-resistive-worlds-real-time", together, source=source)
-    wanted = _FASTER if device.is_cuda else None
-    yield Measurement(f"{name}-resistive-worlds-over-grains", together / factor, "", wanted, bound="at-least")
+    yield Measurement(f"{name}-worlds-real-time", together, source=source)
+    wanted = _FASTER if batch.solver.device.is_cuda else None
+    yield Measurement(f"{name}-worlds-over-grains", together / factor, "", wanted, bound="at-least")
 
 
 def real_time(simulation: Simulation[Any], seconds: float) -> float:
