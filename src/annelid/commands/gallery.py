@@ -29,7 +29,7 @@ class Gallery:
     """Entries that are made at a time, each by a process of its own with an equal share of the cores."""
     film_seconds: float = FILM_SECONDS
     """CPU time that simulating a film may take [s]."""
-    most_seconds: float = 600.0
+    most_seconds: float = 1200.0
     """Wall-clock time after which an entry is given up [s]."""
 
 
@@ -91,8 +91,9 @@ def _make_apart(entry: Entry, gallery: Gallery, machine: Machine, threads: int) 
     try:
         done = subprocess.run(given, capture_output=True, text=True, timeout=gallery.most_seconds)
     except subprocess.TimeoutExpired:
-        fail(entry, gallery.out, f"it took longer than {gallery.most_seconds:g} s")
-        return f"{entry.key}: it took longer than {gallery.most_seconds:g} s."
+        late = f"it took longer than {gallery.most_seconds:g} s; --most-seconds gives it more"
+        fail(entry, gallery.out, late)
+        return f"{entry.key}: {late}."
     if done.returncode == 0:
         return entry.key
     if done.returncode == INTERRUPTED:  # by Ctrl-C, which all processes hear: that is no fault of the entry
