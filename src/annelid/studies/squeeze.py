@@ -137,8 +137,8 @@ class Squeeze:
         return rows
 
     def plot(self, found: list[Squeezed], folder: Path) -> list[Path]:
-        """Least volumes of all squeezes."""
-        return [figure(folder / "squeeze.png", lambda axes: _draw(axes, found), size=(6.4, 4.2), grid=(1, 1))]
+        """Least volumes of all squeezes, and what a step of each body takes."""
+        return [figure(folder / "squeeze.png", lambda axes: _draw(axes, found), size=(9.0, 3.8), grid=(1, 2))]
 
     @property
     def _cases(self) -> list[str]:
@@ -277,11 +277,19 @@ def _in_words(one: Squeezed) -> str:
 
 
 def _draw(grid: Any, found: list[Squeezed]) -> None:
-    axes = np.ravel(grid)[0]
+    """Motions by rank, so that few and many of them are told from each other; bodies side by side."""
+    volumes, times = np.ravel(grid)
     for case, color in zip(CASES, COLORS, strict=False):
-        volumes = [one.least_volume for one in found if one.case == case]
-        axes.plot(volumes, "o", color=color, markersize=3, label=case)
-    axes.set_xlabel("random motion")
-    axes.set_ylabel("least volume of an element over that at rest")
-    axes.set_ylim(0.0, 1.05)
-    axes.legend()
+        some = [one for one in found if one.case == case]
+        if not some:
+            continue
+        ranked = sorted(one.least_volume for one in some)
+        shares = (np.arange(len(ranked)) + 1.0) / len(ranked)
+        volumes.plot(ranked, shares, "o-", color=color, markersize=3, label=case)
+        times.bar(case, sum(one.seconds for one in some) / sum(one.steps for one in some), color=color)
+    volumes.set(
+        xlabel="least volume of an element over that at rest", ylabel="share of random motions", xlim=(0.0, 1.05)
+    )
+    volumes.set_ylim(0.0, 1.05)
+    volumes.legend()
+    times.set_ylabel("CPU time of a step [s]")
