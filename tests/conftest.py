@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections import Counter
 
 import pytest
@@ -19,7 +20,14 @@ def _take_one_core() -> None:
         os.sched_setaffinity(0, {cores[int(worker[2:]) % len(cores)]})
 
 
+def _hear_interrupts() -> None:
+    """Let Ctrl-C be heard where the tests were started in the background, whose processes ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 _take_one_core()
+_hear_interrupts()
 gc.disable()  # until all tests are collected: a fifth of that time went into looking for garbage among modules
 os.environ.setdefault("ANNELID_CHECK_LOCKS", "1")  # locks taken out of order are found, not only when they hang
 os.environ.setdefault("ANNELID_CHECK_KERNELS", "1")  # what is rewritten compiles, and does not give way
