@@ -20,6 +20,7 @@ from annelid.core.packages import installation
 from annelid.core.progress import Progress
 from annelid.shapes import Sphere
 from annelid.studies import materials, throughput
+from annelid.studies.codesign import Codesign
 from annelid.studies.lattices import Lattices
 from annelid.studies.materials import Materials
 from annelid.studies.registry import studies, study_class
@@ -137,8 +138,15 @@ def test_what_a_film_lacks_is_named_before_the_work(name: str, monkeypatch: pyte
     pytest.importorskip("matplotlib")
     monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
     with pytest.raises(MissingPackage, match=r"film.*imageio-ffmpeg"):
-        command.command([name, "--quick", "--out", str(tmp_path / "out")])
+        command.command([name, "--out", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_form_without_a_film_needs_nothing_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(__import__("sys").modules, "imageio_ffmpeg", None)
+    monkeypatch.setattr(command, "_run_inside", lambda *_: "begun")
+    assert command.run_study(Codesign(quick=True), command.Files(out=tmp_path), command.Machine()) == "begun"
 
 
 def test_every_study_with_a_film_says_so() -> None:

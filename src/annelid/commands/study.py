@@ -51,7 +51,7 @@ def run_study(study: Study, files: Files, machine: Machine) -> tuple[Report, lis
     """Compute, judge, draw and write; the report and the files."""
     if not files.no_plot:
         require_matplotlib()
-        if isinstance(study, Filmed):
+        if isinstance(study, Filmed) and study.film is not None:
             require_films()
     folder = files.out or Path("out") / study.name
     with owned(folder):

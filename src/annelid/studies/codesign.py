@@ -48,7 +48,6 @@ class Codesign:
     """A network for all bodies learns by gradients to walk to a light; then bodies evolve for it, and random ones."""
 
     name: ClassVar[str] = "codesign"
-    film: ClassVar[str] = "codesign.mp4"
 
     quick: bool = False
     """A few bodies, batches and generations."""
@@ -207,6 +206,11 @@ class Codesign:
             )
         return rows
 
+    @property
+    def film(self) -> str | None:
+        """The best body on its way, which the quick form leaves out."""
+        return None if self.quick else "codesign.mp4"
+
     def plot(self, found: Found, folder: Path) -> list[Path]:
         """Loss over batches beside that of the open-loop wave, evolution beside random bodies, a film of the best."""
 
@@ -226,7 +230,7 @@ class Codesign:
             right.set(xlabel="generation", ylabel="mean loss over 10 lights")
 
         drawn = [figure(folder / "codesign.png", draw, size=(10.0, 4.0), grid=(1, 2))]
-        if found.evolution is not None and not self.quick:
+        if found.evolution is not None and self.film is not None:
             task, best = self.task(choose_device("cpu"), None), found.evolution.grids[0]
             drawn.append(seeker_film(task, found.pretraining.weights, best, fixed_lights()[0], folder / self.film))
         return drawn

@@ -56,8 +56,10 @@ class Resumable(Protocol):
 class Filmed(Protocol):
     """A study that draws a film, too."""
 
-    film: ClassVar[str]
-    """File of the film, an MP4."""
+    @property
+    def film(self) -> str | None:
+        """File of the film, an MP4; None in a form that draws none."""
+        ...
 
 
 def run(study: Study, device: wp.Device, threads: int | None, progress: Progress) -> list[Measurement]:
