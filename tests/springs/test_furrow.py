@@ -63,12 +63,14 @@ def test_it_carries_a_cube_by_its_weight_and_yields_where_the_law_does() -> None
     assert -moved(simulation)[2] == pytest.approx((weight + np.sqrt(weight**2 + k * MASS * 0.25)) / k, rel=0.02)
 
 
-def test_friction_is_reached_over_a_way() -> None:
-    """On a slope of half its friction a cube is held once it was dragged by half the way, and beyond it slides."""
-    sand = replace(SAND, friction=0.4, stiffness=1e7, furrow=Furrow(friction_way=0.002))
+@pytest.mark.parametrize(("repose", "friction"), [(None, 0.4), (45.0, 0.4), (np.degrees(np.arctan(0.3)), 0.3)])
+def test_friction_is_reached_over_a_way(repose: float | None, friction: float) -> None:
+    """On a slope of half its friction, or that within sand, a cube is held once it was dragged by half the way."""
+    furrow = Furrow(friction_way=0.002, repose=repose)
+    sand = replace(SAND, friction=0.4, stiffness=1e7, furrow=furrow)
     ends = []
     for share in (0.5, 3.0):
-        gravity = (share * 0.4 * 9.81, 0.0, -9.81)
+        gravity = (share * friction * 9.81, 0.0, -9.81)
         body = cube(1e-5)
         simulation = springs.simulation(
             body, obstacles=[sand], gravity=gravity, velocity_damping=60.0, device="cpu", threads=1
@@ -83,16 +85,17 @@ def test_friction_is_reached_over_a_way() -> None:
     assert ends[1] > 0.004
 
 
-def test_a_nose_climbs_where_sand_stays_and_not_where_it_goes_along() -> None:
+def test_a_nose_climbs_where_sand_stays_and_more_where_it_stands_steep() -> None:
     """A cube is drawn ahead in sand without friction, half sunk: sand before it has not been cut."""
     rises = []
-    for furrow in (None, Furrow()):
+    for furrow in (None, Furrow(repose=10.0), Furrow(repose=30.0), Furrow(), Furrow(repose=89.0)):
         sand = ResistiveGround("sand-loose", buried=True, friction=0.0, stiffness=1e6, furrow=furrow)
         body = cube(0.01, (0.5, 0.0, 0.0))
         simulation = springs.simulation(body, obstacles=[sand], velocity_damping=5.0, device="cpu", threads=1)
         simulation.run(0.05)
         rises.append(moved(simulation)[2])
-    assert rises[1] > rises[0] + 5e-4
+    assert np.all(np.diff(rises[:4]) > 2e-4)
+    assert rises[4] == rises[3]  # no steeper than what counts as a slope
 
 
 def test_threads_change_no_bit_and_constants_change_while_it_runs() -> None:
@@ -122,6 +125,8 @@ def test_what_cannot_be_is_refused() -> None:
         Furrow(slump=1.5)
     with pytest.raises(InvalidValue, match="friction_way of a furrow"):
         Furrow(friction_way=-0.01)
+    with pytest.raises(InvalidValue, match=r"repose of a furrow must be an angle between 0 and 90 degrees, or None"):
+        Furrow(repose=90.0)
 
 
 def test_what_sand_remembers_outlives_an_edit_and_a_file(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, Furrow, ResistiveGround, Rigid, Surface, box_walls
+from annelid.shapes.resistive.media import medium as medium_of
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -19,9 +20,9 @@ _ATTEMPTS, _APART = 5, 100_003  # to fill a box, and how far apart their seeds a
 # Of ground that stands for grains [N/m³]; half or twice of it moves the worm of the bench by a tenth.
 _STIFFNESS = 1.0e6
 
-# Of sand that stays at its place, as worms among grains of 18 mm were like: way until friction is reached, in radii of
-# grains, and share of the hollow beside steep faces that is filled.
-_WAY, _SLUMP = 2.0 / 3.0, 0.2
+# Of sand that stays at its place, as worms among grains of 18 to 32 mm were like: way until friction is reached, in
+# radii of grains, angle of repose [°], and resistance of stirred sand as a share of that which plates meet.
+_WAY, _REPOSE, _STIRRED = 0.9, 23.0, 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,11 +85,15 @@ def sand_ground(
         friction: Coulomb coefficient between robot and sand.
         height: Height of the surface [m].
         buried: Whether the robot may start below it.
-        furrow: How sand stays at its place, see `furrow_of`; None: what it remembers goes with the robot.
+        furrow: How sand stays at its place, see `furrow_of`; it then resists by a share of what plates meet, since the
+            robot has stirred it. None: what it remembers goes with the robot.
     """
-    return ResistiveGround(medium, height=height, friction=friction, stiffness=_STIFFNESS, furrow=furrow, buried=buried)
+    found = medium_of(medium)
+    if furrow is not None and found.resistance is not None:
+        found = replace(found, resistance=_STIRRED * found.resistance)
+    return ResistiveGround(found, height=height, friction=friction, stiffness=_STIFFNESS, furrow=furrow, buried=buried)
 
 
 def furrow_of(grain_radius: float) -> Furrow:
     """What stands for a furrow in grains of a radius [m]."""
-    return Furrow(friction_way=_WAY * grain_radius, slump=_SLUMP)
+    return Furrow(friction_way=_WAY * grain_radius, repose=_REPOSE)

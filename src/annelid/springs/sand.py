@@ -96,6 +96,7 @@ def take_ground(numbers: Any, sand: ResistiveGround, types: Layout) -> None:
     numbers.furrow = sand.furrow is not None
     if sand.furrow is not None:
         numbers.slump, numbers.friction_way = sand.furrow.slump, sand.furrow.friction_way
+        numbers.steepest = sand.furrow.steepest
 
 
 def entries_of_triangles(body: Body) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 Each mass remembers how far sand is below it. As it moves along, the sand below it becomes that of its neighbours ahead
 on the surface: heights of sand are carried along triangles that look down, against the motion. At the rim, where nobody
-is ahead, sand is taken to lie as the face does. Steep faces remember their hollows themselves, of which sand fills a
-share. Friction is reached over a way: grains beside a face go along with it for a while.
+is ahead, sand is taken to lie as the face does, or as steep as sand can stand. Steep faces remember their hollows
+themselves, of which sand fills a share. Friction is reached over a way: grains beside a face go along with it for a
+while. It is no larger than that within sand, where grains slide on each other.
 """
 
 import functools
@@ -64,7 +65,7 @@ def furrowed_of(types: Layout) -> wp.Function:
                     total += force
                 area = vec3()
         sand[0].hollows[at] = gap
-        friction = rougher * sand[0].ground.friction * total * inverse_mass
+        friction = wp.min(rougher * sand[0].ground.friction, sand[0].steepest) * total * inverse_mass
         return hindered(at, sand, found, friction, v_from, a + found * inverse_mass, horizon)
 
     return furrowed
@@ -87,8 +88,8 @@ def place_of(types: Layout) -> wp.Function:
 def _below(types: Layout) -> wp.Function:
     """How far sand is below mass i, once it has moved at v for the horizon, if it was at a gap before [m].
 
-    Where the surface that looks down ends, sand stands as steep as the faces there: a nose that moves on has a wall
-    before it. A mass that has drawn back from the wall, and goes there again, finds what it has cut.
+    Where the surface that looks down ends, sand stands as steep as the faces there, or as it can: a nose that moves on
+    has a wall before it. A mass that has drawn back from the wall, and goes there again, finds what it has cut.
     """
     real, vec2, vec3, Sand = types.real, types.vec2, types.vec3, types.Sand
     looked, slope_ahead = _looked(types), _slope_ahead(types)
@@ -114,7 +115,7 @@ def _below(types: Layout) -> wp.Function:
                 inner = slope_ahead(i, sand, -outward)
                 wall = inner[0] * outward[0] + inner[1] * outward[1]
                 if out > real(0.0) and away == real(0.0):
-                    wall = wp.min(-steep / area[2], real(wp.static(_STEEPEST)))
+                    wall = wp.min(-steep / area[2], wp.min(sand[0].steepest, real(wp.static(_STEEPEST))))
                 beside = slope_ahead(i, sand, along)
                 if beside[2] == real(0.0):  # at a corner
                     beside = inner

@@ -145,6 +145,7 @@ def _sand(real: Any, vec2: Any, vec3: Any, vec4: Any, bits: int) -> Any:
         furrow=wp.bool,
         slump=real,  # share of the hollow of a steep face that sand fills
         friction_way=real,  # way over which friction is reached [m]; 0 at once
+        steepest=real,  # slope that sand stands at, and friction within it; may be infinite
         masses_a_world=wp.int32,
         corners_a_world=wp.int32,
         slopes=wp.array[vec2],  # of sand below each triangle, for passes; empty where it does not stay
