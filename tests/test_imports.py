@@ -167,7 +167,9 @@ def test_no_circles() -> None:
     assert not found, " imports ".join(found) + ": move what they share into a module of its own"
 
 
+@functools.cache  # each is asked for tens of times
 def room(module: str) -> str:
+    """The folder of a module, by the name of its package."""
     return named(MODULES[module].parent / "__init__.py")
 
 

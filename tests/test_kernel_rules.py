@@ -73,6 +73,15 @@ def read_source(path: Path) -> Source:
     return source
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements below a node: expressions, which are most of a source, hold no functions."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = node.__dict__.get(part)
+        for each in inner if isinstance(inner, list) else ():  # the body of a lambda is none
+            yield each
+            yield from statements(each)
+
+
 @functools.cache
 def sources() -> list[Source]:
     """Files that use Warp, the only ones that have to be parsed; read by the first test that asks, not by pytest."""
@@ -219,9 +228,8 @@ def functions_with_makers(source: Source) -> list[tuple[ast.FunctionDef, Scope]]
     for node in source.tree.body:
         if isinstance(node, ast.FunctionDef):
             found.append((node, Scope(source)))
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.FunctionDef) and inner is not node:
-                    found.append((inner, Scope(source, node)))
+            inner = (each for each in statements(node) if isinstance(each, ast.FunctionDef))
+            found += [(each, Scope(source, node)) for each in inner]
     return found
 
 
@@ -306,6 +314,7 @@ def test_atomics_are_used_only_where_the_order_does_not_matter() -> None:
     users = {
         source.name
         for source in sources()
+        if "wp.atomic_" in source.path.read_text(encoding="utf-8")  # in code, or in a comment
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and dotted(node.func).startswith("wp.atomic_")
     }
@@ -318,20 +327,18 @@ def constants_cast_twice(function: ast.FunctionDef) -> list[str]:
     Warp gives such a number its value where it is first cast, and nowhere else: if that is inside of a branch which is
     not taken, what follows reads a variable that was never set. A number in `wp.static` is written anew at each place.
     """
-    static = {
-        inner
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and dotted(node.func) == "wp.static"
-        for inner in ast.walk(node)
-    }
-    nodes = [node for statement in function.body for node in ast.walk(statement) if node not in static]
-    names = [node for node in nodes if isinstance(node, ast.Name)]
+    nodes = [
+        node for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Name | ast.Call)
+    ]
+    calls = {node: dotted(node.func) for node in nodes if isinstance(node, ast.Call)}
+    static = {inner for call, name in calls.items() if name == "wp.static" for inner in ast.walk(call)}
+    names = [node for node in nodes if isinstance(node, ast.Name) and node not in static]
     own = {argument.arg for argument in function.args.args} | {n.id for n in names if isinstance(n.ctx, ast.Store)}
     wide = ("real", "f64", "wp.float64", "wp.int64", "wp.uint64")
     cast = {
-        node.args[0].id
-        for node in nodes
-        if isinstance(node, ast.Call) and dotted(node.func) in wide and isinstance(node.args[0], ast.Name)
+        call.args[0].id
+        for call, name in calls.items()
+        if name in wide and call not in static and isinstance(call.args[0], ast.Name)
     }
     return [name for name in sorted(cast - own) if sum(node.id == name for node in names) > 1]
 
@@ -359,7 +366,7 @@ def test_arrays_and_launches_name_their_device() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text()
         if MAKERS.search(text):
-            calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+            calls = [node for node in ast.walk(read_source(path).tree) if isinstance(node, ast.Call)]
             made = [call for call in calls if MAKERS.match(f"{dotted(call.func)}(") and call.args]
             nameless += [
                 f"{path.relative_to(PACKAGE)}:{call.lineno}"
