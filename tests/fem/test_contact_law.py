@@ -6,6 +6,8 @@ import warp as wp
 
 from annelid.fem.kernels import contact_law as law
 
+wp.set_module_options({"enable_backward": False})
+
 REACH, STIFFNESS = 2e-3, 500.0
 
 

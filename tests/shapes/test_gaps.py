@@ -8,6 +8,8 @@ from annelid.shapes import Box, Capsule, Cylinder, HeightField, Plane, Sphere
 from annelid.shapes.kernels import gaps
 from annelid.shapes.mesh import Shape
 
+wp.set_module_options({"enable_backward": False})
+
 SIZE = np.array([0.5, 0.3, 0.4])
 
 
