@@ -24,19 +24,21 @@ from .conftest import by_name
 DATA = Path(os.environ.get("ANNELID_BEAM", Path(__file__).parents[3] / "shared" / "data" / "beam"))
 """The measured tracks, which are not part of this project: set ANNELID_BEAM to their folder."""
 
-STEPS = 8  # in a period
+STEPS = 6  # in a period
 
 
 @dataclass(frozen=True)
 class Coarse(MeasuredBeam):
     """A beam of few elements and long steps."""
 
+    steps: int = STEPS
+
     def _beam(self) -> Beam:
         return Beam((1, 1, 1), self.markers)
 
     @property
     def _steps(self) -> int:
-        return STEPS
+        return self.steps
 
 
 def written(folder: Path, name: str, times: np.ndarray, places: np.ndarray) -> None:
@@ -49,7 +51,7 @@ def written(folder: Path, name: str, times: np.ndarray, places: np.ndarray) -> N
 def own_tracks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tracks of a beam of 240 kPa, of which 15 % relax in 40 ms; it is taken to settle after the record."""
     folder, beam = tmp_path_factory.mktemp("beam"), Beam((1, 1, 1), 3e-3)
-    for (name, weight), period in zip(RUNS.items(), (0.13, 0.23, 0.3), strict=True):
+    for (name, weight), period in zip(RUNS.items(), (0.13, 0.23, 0.25), strict=True):
         times, moved = beam.swing(240e3, weight, ((0.15, 0.04),), period, STEPS)
         rest = beam.settled(240e3, weight)
         late = times[-1] + 0.01 * np.arange(1, 130)
@@ -80,7 +82,7 @@ def test_the_measured_tracks_are_read() -> None:
 def test_without_data_it_says_so_and_judges_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = Console(file=StringIO(), width=200)
-    study = Coarse()
+    study = Coarse(steps=4)
     found = study.compute(wp.get_device("cpu"), 1, Progress("study", 1.0, console=said))
     rows = by_name(study.measure(found))
     assert all(row.reference is None and np.isfinite(row.value) for row in rows.values())
