@@ -156,8 +156,13 @@ class Solid(Described):
 
     def weights(self) -> np.ndarray:
         """Mass with which gravity pulls at each node [kg], shape [n]; below 0 at corners of 10-node tetrahedra."""
-        masses = integrals(self.nodes, self.elements) * self.property_of("density")[:, None]
+        masses = self.element_shares * self.property_of("density")[:, None]
         return np.bincount(self.elements.ravel(), masses.ravel(), self.node_count) + self.payload
+
+    @cached_property
+    def element_shares(self) -> np.ndarray:
+        """How much of each tetrahedron its nodes carry [m³], shape [t, s]: each part of a simulation asks for it."""
+        return integrals(self.nodes, self.elements)
 
     def shared_volumes(self) -> np.ndarray | None:
         """Cell of each tetrahedron, shape [t], where several share changes of volume; None where none do."""

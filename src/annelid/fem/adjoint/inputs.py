@@ -109,7 +109,7 @@ def changed(model: Model, values: Mapping[str, np.ndarray]) -> tuple[Solid, Worl
     """The solid and the world of a model, as they are now, with values of one world in their place."""
     old, shape = model.solid, model.solid.nodes.shape
     solid = old.copy()
-    for cached in ("element_volumes", "boundary"):  # of the nodes that it had
+    for cached in ("element_volumes", "element_shares", "boundary"):  # of the nodes that it had
         vars(solid).pop(cached, None)
     solid.volume = "plain" if old.shared_volumes() is None else "mean"
     solid.materials = _materials(old.materials, values)
