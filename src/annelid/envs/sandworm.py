@@ -65,7 +65,7 @@ class SandWorm(Task):
     seconds: float = 6.0
     noise: float = 0.02
     ground: SandGround = "grains"
-    medium: str = "sand-loose"
+    medium: str = "grains-loose"
     arrays = "warp"
 
     def __post_init__(self) -> None:

@@ -43,7 +43,7 @@ class Sandworm(Checked):
     ground: Literal["grains", "resistive", "furrow"] = parameter(
         "grains", "A bed of grains, ground that resists like one, or such ground that also stays at its place"
     )
-    medium: str = parameter("sand-loose", "What resists: a name, or a file that annelid study sand-rft --fit wrote")
+    medium: str = parameter("grains-loose", "What resists: a name, or a file that annelid study sand-rft --fit wrote")
 
     @property
     def worm(self) -> BuriedWorm:

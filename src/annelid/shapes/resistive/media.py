@@ -116,6 +116,12 @@ MEDIA: Mapping[str, Medium] = {
         _by_friction("glass", 1500.0, 26.0),
         _by_friction("sand-loose", 1450.0, 33.0),
         _by_friction("sand-close", 1650.0, 40.0),
+        Medium(
+            name="grains-loose",
+            resistance=1.06e6,
+            density=1480.0,
+            source="annelid study sand-rft: 20 plates in two beds of loose grains, packing 0.56, friction 0.5",
+        ),
     )
 }
 """Media by name. `generic` is the mean of several, as if a flat plate pushed down met 1 N/cm² at a depth of 1 cm."""
