@@ -41,10 +41,11 @@ def resist_of(types: Layout) -> wp.Function:
         free = a
         depth = sand[0].ground.height - x[2]
         if i < sand[0].mass_count and sand[0].furrow:
-            if depth > real(0.0):
-                a = furrowed(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
-            else:
-                forget(i, sand)
+            if sand[0].first[i + 1] > sand[0].first[i]:  # masses inside have no faces, and nothing to remember
+                if depth > real(0.0):
+                    a = furrowed(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
+                else:
+                    forget(i, sand)
         elif i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
             a = carried(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
         elif i < sand[0].mass_count and depth > real(0.0):
