@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 import warp as wp
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.shapes.resistive.facets import by_facing
 from annelid.shapes.resistive.ground import Law, ResistiveGround
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.shapes.resistive.law import friction_angle_of, plane_stress, resistance_of, space_stress
@@ -159,3 +161,12 @@ def test_media_go_through_files(tmp_path: Path) -> None:
         ResistiveGround(path)
     with pytest.raises(FileFormatError, match=r"cannot be read"):
         ResistiveGround(tmp_path / "nowhere.json")
+
+
+def test_points_of_a_surface_that_look_down_come_first() -> None:
+    ball = trimesh.creation.icosphere(subdivisions=2)
+    positions = np.concatenate([np.zeros((1, 3)), ball.vertices])  # one that is inside
+    points = by_facing(positions, np.asarray(ball.faces) + 1)
+    assert sorted(points) == list(range(1, len(positions)))
+    heights = positions[points, 2]
+    assert heights[: len(points) // 4].max() < heights[-len(points) // 4 :].min()

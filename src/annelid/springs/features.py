@@ -8,6 +8,7 @@ from annelid.core.errors import InvalidValue
 from annelid.springs.body import FREE, Body
 from annelid.springs.drives import drive_functions
 from annelid.springs.kernels.dynamics import Plugins
+from annelid.springs.kernels.layout import GIVES, YIELDS
 from annelid.springs.kernels.program import Features
 from annelid.springs.rows import entry_keys
 from annelid.springs.world import PRECISIONS, World
@@ -32,7 +33,7 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         plugins=Plugins(tuple(world.forces), tuple(world.constraints), surfaces),
         worlds=worlds,
         growing=world.dashpots == "growing",
-        resisted=world.sand is not None,
+        resisted=() if world.sand is None else (YIELDS if world.sand.stiffness is None else GIVES,),
     )
 
 

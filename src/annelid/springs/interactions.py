@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.springs.kernels.layout import GIVES
 from annelid.springs.kernels.motors import drive_kernel
 from annelid.springs.kernels.passes import GATHERLESS, time_shift
-from annelid.springs.kernels.resisting import measure_kernel
+from annelid.springs.kernels.resisting import PRESS_BLOCK, measure_kernel, press_kernel
 from annelid.springs.model import Model
 
 _WARP = 32
@@ -76,18 +77,21 @@ class Interactions:
             keep, push = kind == features.first_forces and step >= 0, kind not in GATHERLESS
             self._contacts.ready(stamp, self._model.arrays, positions, velocities, keep=keep, push=push)
         if features.resisted and kind not in GATHERLESS:
-            sand = self._model.arrays.sand
-            wp.launch(
-                measure_kernel(self._model.types),
-                self._model.facet_count,
-                [sand, positions],
-                device=self._model.device,
-            )
+            self._meet_sand(positions, velocities)
         if self._motors is not None and kind not in GATHERLESS:
             lanes = _WARP if self._model.device.is_cuda else 1
             kernel = drive_kernel(self._model.types, features.motor_value(), features.steers, lanes)
             inputs = [self._model.arrays, work, step, time_shift(kind), positions, velocities]
             wp.launch(kernel, (self._motors.struct.motor_count, lanes), inputs, device=self._model.device)
+
+    def _meet_sand(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
+        """Launch what masses need to know of their surface, and of sand that gives."""
+        model = self._model
+        sand, device = model.arrays.sand, model.device
+        wp.launch(measure_kernel(model.types), model.facet_count, [sand, positions], device=device)
+        if GIVES in model.features.resisted:
+            inputs = [sand, model.dt, positions, velocities]
+            wp.launch(press_kernel(model.types), model.outer_count, inputs, device=device, block_dim=PRESS_BLOCK)
 
     def settle(self) -> None:
         """Give lists of contacts more room where they were too long; waits for the device."""

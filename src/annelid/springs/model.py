@@ -110,6 +110,11 @@ class Model:
         return len(self.body.triangles)
 
     @property
+    def outer_count(self) -> int:
+        """Number of masses that have triangles, in sand."""
+        return 0 if self.world.sand is None else int(self._sand.outer.size)
+
+    @property
     def hollow_count(self) -> int:
         """Numbers that corners of triangles, and masses, remember of the sand below them."""
         return corners_with_hollows(self.body, self.world.sand)

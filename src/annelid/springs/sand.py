@@ -11,7 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ResistiveGround
 from annelid.shapes.resistive.among import require_above
-from annelid.shapes.resistive.facets import by_direction
+from annelid.shapes.resistive.facets import by_direction, by_facing
 from annelid.springs.body import Body
 from annelid.springs.kernels.furrowing import MEMORY
 from annelid.springs.kernels.layout import Layout
@@ -80,8 +80,12 @@ def sand_numbers(body: Body, worlds: int, sand: ResistiveGround, types: Layout, 
     numbers.first = wp.array(first.astype(np.int32), dtype=wp.int32, device=device)
     numbers.facets = wp.array(facets.astype(np.int32), dtype=wp.int32, device=device)
     numbers.ends = wp.array(ends, dtype=wp.bool, device=device)
+    outer = by_facing(body.positions, corners) if device.is_cuda else np.unique(corners)
+    numbers.outer = wp.array(outer.astype(np.int32), dtype=wp.int32, device=device)
     numbers.masses_a_world, numbers.corners_a_world = body.mass_count // worlds, corners.size // worlds
     numbers.areas = wp.zeros(len(corners), dtype=types.vec3, device=device)
+    giving = 0 if sand.stiffness is None else body.mass_count
+    numbers.pressing = wp.zeros(giving, dtype=types.vec4, device=device)
     staying = 0 if sand.furrow is None else len(corners)
     numbers.slopes = wp.zeros(staying, dtype=types.vec2, device=device)
     numbers.edges = wp.zeros(staying, dtype=types.vec4, device=device)

@@ -45,7 +45,7 @@ def mass_acceleration(
     shaped: bool,
     growing: bool = False,
     own: bool = False,
-    resisted: bool = False,
+    resisted: tuple[int, ...] = (),
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
@@ -56,11 +56,11 @@ def mass_acceleration(
     `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
     what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
-    worlds may have a list of obstacles of their `own` each. Ground that is sand makes motions `resisted`.
+    worlds may have a list of obstacles of their `own` each. Motions are `resisted` by sand of these kinds.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
     touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching, shaped), bool(touching)
-    shape, resist = shaped_obstacle(types), resist_of(types)
+    shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces, growing)
 
@@ -112,7 +112,7 @@ def mass_acceleration(
                 friction = scale[2]
             first = parameters.obstacle_count
             a = touch_surfaces(first, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
-        if wp.static(resisted):
+        if wp.static(sunk):
             rougher = real(1.0)
             if wp.static(varied):
                 rougher = scale[2]

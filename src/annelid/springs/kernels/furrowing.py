@@ -29,44 +29,37 @@ drawn back from the wall of its furrow."""
 
 @functools.cache
 def furrowed_of(types: Layout) -> wp.Function:
-    """Acceleration of mass i at a depth, with what the ground adds to it; `rougher` is a factor on friction."""
-    real, vec3, Sand = types.real, types.vec3, types.Sand
-    place, below, bearing, hindered = place_of(types), _below(types), _bearing(types), _hindered(types)
+    """What presses mass i at a depth, if it has moved at v for the horizon: forces [N], and the sum of their sizes."""
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    place, below, bearing = place_of(types), _below(types), _bearing(types)
 
     @wp.func
-    def furrowed(
-        i: int,
-        sand: wp.array[Sand],
-        depth: real,
-        v_from: vec3,
-        inverse_mass: real,
-        horizon: real,
-        rougher: real,
-        a: vec3,
-    ) -> vec3:
+    def furrowed(i: int, sand: Sand, depth: real, v: vec3, horizon: real) -> vec4:
         at = place(i, sand)
-        world = i // sand[0].masses_a_world
-        shift = world * wp.static(MEMORY) * sand[0].masses_a_world  # of entries, beyond what masses of others remember
-        gap = below(i, at, sand, v_from, horizon)
+        world = i // sand.masses_a_world
+        shift = world * wp.static(MEMORY) * sand.masses_a_world  # of entries, beyond what masses of others remember
+        gap = below(i, at, sand, v, horizon)
         found = vec3()
         total = real(0.0)
         area = vec3()
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            area += sand[0].areas[sand[0].facets[entry]]
-            if sand[0].ends[entry]:
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            area += sand.areas[sand.facets[entry]]
+            if sand.ends[entry]:
                 size = wp.length(area)
                 if size > real(0.0):
                     normal = area / size
-                    hollow = bearing(entry + shift, sand, depth, normal, v_from, horizon, gap)
+                    hollow = bearing(entry + shift, sand, depth, normal, v, horizon, gap)
                     if normal[2] < -real(wp.static(_LOOKS_DOWN)):
                         gap = wp.max(gap, -hollow / normal[2])  # sand that has yielded goes along
-                    force = -size * sand[0].stiffness * wp.min(hollow, real(0.0))
+                    force = -size * sand.stiffness * wp.min(hollow, real(0.0))
                     found -= force * normal
                     total += force
                 area = vec3()
-        sand[0].hollows[at] = gap
-        friction = wp.min(rougher * sand[0].ground.friction, sand[0].steepest) * total * inverse_mass
-        return hindered(at, sand, found, friction, v_from, a + found * inverse_mass, horizon)
+        sand.hollows[at] = gap
+        if total == real(0.0):  # nothing drags it along any more
+            for number in range(1, 4):
+                sand.hollows[at + number] = real(0.0)
+        return vec4(found[0], found[1], found[2], total)
 
     return furrowed
 
@@ -77,10 +70,10 @@ def place_of(types: Layout) -> wp.Function:
     Sand = types.Sand
 
     @wp.func
-    def place(i: int, sand: wp.array[Sand]) -> int:
-        each = sand[0].masses_a_world
+    def place(i: int, sand: Sand) -> int:
+        each = sand.masses_a_world
         world = i // each
-        return (world + 1) * sand[0].corners_a_world + wp.static(MEMORY) * i
+        return (world + 1) * sand.corners_a_world + wp.static(MEMORY) * i
 
     return place
 
@@ -92,43 +85,40 @@ def _below(types: Layout) -> wp.Function:
     has a wall before it. A mass that has drawn back from the wall, and goes there again, finds what it has cut.
     """
     real, vec2, vec3, Sand = types.real, types.vec2, types.vec3, types.Sand
-    looked, slope_ahead = _looked(types), _slope_ahead(types)
+    looked, slopes_around = _looked(types), _slopes_around(types)
 
     @wp.func
-    def below(i: int, at: int, sand: wp.array[Sand], v: vec3, horizon: real) -> real:
+    def below(i: int, at: int, sand: Sand, v: vec3, horizon: real) -> real:
         area = looked(i, sand)
         gap = real(0.0)  # below faces that do not look down sand is as high as they are
         away = real(0.0)
         if area[2] < real(0.0):
-            away = sand[0].hollows[at + 4]
+            away = sand.hollows[at + 4]
+            gap = sand.hollows[at]
             level = vec2(v[0], v[1])
             outward = vec2(area[0], area[1])
             steep = wp.length(outward)
-            rise = real(0.0)
-            rim = False
-            if steep > -real(wp.static(_RIM)) * area[2]:
+            if steep > real(0.0):
                 outward = outward / steep
-                rim = slope_ahead(i, sand, outward)[2] == real(0.0)
-            if rim:
-                out = wp.dot(level, outward)
-                along = level - out * outward
-                inner = slope_ahead(i, sand, -outward)
-                wall = inner[0] * outward[0] + inner[1] * outward[1]
+            out = wp.dot(level, outward)
+            along = level - out * outward
+            ahead, behind, outside, inside, beside = slopes_around(i, sand, level, outward, along)
+            rise = real(0.0)
+            if steep > -real(wp.static(_RIM)) * area[2] and outside[2] == real(0.0):
+                wall = inside[0] * outward[0] + inside[1] * outward[1]
                 if out > real(0.0) and away == real(0.0):
-                    wall = wp.min(-steep / area[2], wp.min(sand[0].steepest, real(wp.static(_STEEPEST))))
-                beside = slope_ahead(i, sand, along)
+                    wall = wp.min(-steep / area[2], wp.min(sand.steepest, real(wp.static(_STEEPEST))))
                 if beside[2] == real(0.0):  # at a corner
-                    beside = inner
+                    beside = inside
                 rise = wall * out + beside[0] * along[0] + beside[1] * along[1]
                 away = wp.max(away - out * horizon, real(0.0))
             else:
-                slope = slope_ahead(i, sand, level)
-                if slope[2] == real(0.0):
-                    slope = slope_ahead(i, sand, -level)
-                rise = slope[0] * level[0] + slope[1] * level[1]
+                if ahead[2] == real(0.0):
+                    ahead = behind
+                rise = ahead[0] * level[0] + ahead[1] * level[1]
             most = real(wp.static(_STEEPEST)) * wp.length(level)
-            gap = sand[0].hollows[at] + (v[2] - wp.clamp(rise, -most, most)) * horizon
-        sand[0].hollows[at + 4] = away
+            gap += (v[2] - wp.clamp(rise, -most, most)) * horizon
+        sand.hollows[at + 4] = away
         return gap
 
     return below
@@ -139,11 +129,11 @@ def _looked(types: Layout) -> wp.Function:
     real, vec3, Sand = types.real, types.vec3, types.Sand
 
     @wp.func
-    def looked(i: int, sand: wp.array[Sand]) -> vec3:
+    def looked(i: int, sand: Sand) -> vec3:
         area = vec3()
         down = bool(False)
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            own = sand[0].areas[sand[0].facets[entry]]
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            own = sand.areas[sand.facets[entry]]
             size = wp.length(own)
             if own[2] < real(wp.static(LOOKS_UP)) * size:
                 area += own
@@ -156,47 +146,80 @@ def _looked(types: Layout) -> wp.Function:
     return looked
 
 
-def _slope_ahead(types: Layout) -> wp.Function:
-    """Slope of sand below the triangles that mass i would move into in a direction, and how many these are."""
+def _slopes_around(types: Layout) -> wp.Function:
+    """Slopes of sand below the triangles that look down around mass i, and how many these are.
+
+    They are those of triangles ahead and behind, by the way that it moves level, outside and inside, by the way that
+    its faces look, and beside, along the rim: of one, or of two where it moves along an edge.
+    """
     real, vec2, vec3, Sand = types.real, types.vec2, types.vec3, types.Sand
-    ahead = _ahead(types)
+    off, mean = _off(types), _mean(types)
 
     @wp.func
-    def slope_ahead(i: int, sand: wp.array[Sand], direction: vec2) -> vec3:
-        found = vec2()
-        count = real(0.0)
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            t = sand[0].facets[entry]
-            own = sand[0].areas[t]
+    def slopes_around(i: int, sand: Sand, level: vec2, outward: vec2, along: vec2):
+        ahead = vec3()
+        behind = vec3()
+        outside = vec3()
+        inside = vec3()
+        beside = vec3()
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            t = sand.facets[entry]
+            own = sand.areas[t]
             if own[2] < -real(wp.static(_LOOKS_DOWN)) * wp.length(own):
-                if ahead(i, sand[0].corners[t], sand[0].edges[t], direction):
-                    found += sand[0].slopes[t]
-                    count += real(1.0)  # two where it moves along an edge
-        if count > real(0.0):
-            found = found / count
-        return vec3(found[0], found[1], count)
+                corners = sand.corners[t]
+                edges = sand.edges[t]
+                lies = sand.slopes[t]
+                slope = vec3(lies[0], lies[1], real(1.0))
+                on = off(i, corners, edges, level)
+                if wp.min(on) >= real(0.0):
+                    ahead += slope
+                if wp.max(on) <= real(0.0):
+                    behind += slope
+                out = off(i, corners, edges, outward)
+                if wp.min(out) >= real(0.0):
+                    outside += slope
+                if wp.max(out) <= real(0.0):
+                    inside += slope
+                if wp.min(off(i, corners, edges, along)) >= real(0.0):
+                    beside += slope
+        return mean(ahead), mean(behind), outside, mean(inside), mean(beside)
 
-    return slope_ahead
+    return slopes_around
 
 
-def _ahead(types: Layout) -> wp.Function:
-    """Whether a triangle that looks down is the one that mass i would move into from its corner, seen from above."""
-    real, vec2, vec4 = types.real, types.vec2, types.vec4
+def _off(types: Layout) -> wp.Function:
+    """How fast mass i would come off the two edges that meet at its corner of a triangle, seen from above.
+
+    It moves into the triangle if it comes off none of them outward: both numbers are 0 or more.
+    """
+    vec2, vec4 = types.vec2, types.vec4
 
     @wp.func
-    def ahead(i: int, corners: wp.vec3i, edges: vec4, v: vec2) -> bool:
-        # How fast the mass comes off the edge opposite to each corner, the first to the third of them.
+    def off(i: int, corners: wp.vec3i, edges: vec4, v: vec2) -> vec2:
         off0 = v[0] * edges[1] - v[1] * edges[0]
         off1 = v[0] * edges[3] - v[1] * edges[2]
         off2 = -off0 - off1
-        found = off1 >= real(0.0) and off2 >= real(0.0)
+        found = vec2(off1, off2)
         if corners[1] == i:
-            found = off2 >= real(0.0) and off0 >= real(0.0)
+            found = vec2(off2, off0)
         if corners[2] == i:
-            found = off0 >= real(0.0) and off1 >= real(0.0)
+            found = vec2(off0, off1)
         return found
 
-    return ahead
+    return off
+
+
+def _mean(types: Layout) -> wp.Function:
+    """The mean slope of a sum of slopes with their number."""
+    real, vec3 = types.real, types.vec3
+
+    @wp.func
+    def mean(found: vec3) -> vec3:
+        if found[2] > real(0.0):
+            found = vec3(found[0] / found[2], found[1] / found[2], found[2])
+        return found
+
+    return mean
 
 
 def _bearing(types: Layout) -> wp.Function:
@@ -206,46 +229,46 @@ def _bearing(types: Layout) -> wp.Function:
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def bearing(slot: int, sand: wp.array[Sand], depth: real, normal: vec3, v: vec3, horizon: real, gap: real) -> real:
+    def bearing(slot: int, sand: Sand, depth: real, normal: vec3, v: vec3, horizon: real, gap: real) -> real:
         ahead = wp.dot(normal, v) * horizon
         down = normal[2] < -real(wp.static(_LOOKS_DOWN))
-        hollow = sand[0].hollows[slot] - ahead
+        hollow = sand.hollows[slot] - ahead
         if down:
             hollow = -gap * normal[2]
         elif hollow > real(0.0) and ahead < real(0.0):
-            hollow += sand[0].slump * ahead
+            hollow += sand.slump * ahead
         if normal[2] > real(wp.static(LOOKS_UP)):
             hollow = wp.min(hollow, real(0.0))
         if hollow < real(0.0) and (ahead > real(0.0) or down):
             way = v
             if ahead <= real(0.0):  # sand that a face has come over bears it as if it were pressed straight in
                 way = normal
-            law = depth * stress(sand[0].ground, normal, way)
+            law = depth * stress(sand.ground, normal, way)
             if ahead > real(0.0):
-                law += flow(sand[0].ground, normal, v)
-            hollow = wp.max(hollow, wp.min(wp.dot(normal, law), real(0.0)) / sand[0].stiffness)
-        sand[0].hollows[slot] = hollow
+                law += flow(sand.ground, normal, v)
+            hollow = wp.max(hollow, wp.min(wp.dot(normal, law), real(0.0)) / sand.stiffness)
+        sand.hollows[slot] = hollow
         return hollow
 
     return bearing
 
 
-def _hindered(types: Layout) -> wp.Function:
-    """The acceleration with a friction [m/s²] along what presses, which grows with the way that a mass was dragged."""
+@functools.cache
+def hindered_of(types: Layout) -> wp.Function:
+    """The acceleration of mass i with a friction [m/s²] along what presses it, which grows as it is dragged along."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    rubbed = rubbed_of(types)
+    rubbed, place = rubbed_of(types), place_of(types)
 
     @wp.func
-    def hindered(
-        at: int, sand: wp.array[Sand], pressing: vec3, friction: real, v_from: vec3, a: vec3, horizon: real
-    ) -> vec3:
-        slip = vec3(sand[0].hollows[at + 1], sand[0].hollows[at + 2], sand[0].hollows[at + 3])
+    def hindered(i: int, sand: Sand, pressing: vec3, friction: real, v_from: vec3, a: vec3, horizon: real) -> vec3:
+        at = place(i, sand)
+        slip = vec3(sand.hollows[at + 1], sand.hollows[at + 2], sand.hollows[at + 3])
         size = wp.length(pressing)
         if size == real(0.0):
             slip = vec3()
         else:
             normal = pressing / size
-            way = sand[0].friction_way
+            way = sand.friction_way
             if way > real(0.0):
                 slip += v_from * horizon  # what it has come in the last step: no creep while it is held
                 slip -= wp.dot(slip, normal) * normal
@@ -255,9 +278,9 @@ def _hindered(types: Layout) -> wp.Function:
                 a -= slip * wp.min(friction / way, real(wp.static(_SOFT)) / (horizon * horizon))
             else:
                 a = rubbed(v_from, a, normal, friction, horizon)
-        sand[0].hollows[at + 1] = slip[0]
-        sand[0].hollows[at + 2] = slip[1]
-        sand[0].hollows[at + 3] = slip[2]
+        sand.hollows[at + 1] = slip[0]
+        sand.hollows[at + 2] = slip[1]
+        sand.hollows[at + 3] = slip[2]
         return a
 
     return hindered
@@ -270,13 +293,15 @@ def forget_of(types: Layout) -> wp.Function:
     place = place_of(types)
 
     @wp.func
-    def forget(i: int, sand: wp.array[Sand]):
-        at = place(i, sand)
-        for number in range(wp.static(MEMORY)):
-            sand[0].hollows[at + number] = real(0.0)
-        shift = i // sand[0].masses_a_world * wp.static(MEMORY) * sand[0].masses_a_world
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            sand[0].hollows[entry + shift] = real(0.0)
+    def forget(i: int, sand: Sand):
+        shift = int(0)
+        if sand.furrow:
+            at = place(i, sand)
+            for number in range(wp.static(MEMORY)):
+                sand.hollows[at + number] = real(0.0)
+            shift = i // sand.masses_a_world * wp.static(MEMORY) * sand.masses_a_world
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            sand.hollows[entry + shift] = real(0.0)
 
     return forget
 
@@ -284,26 +309,26 @@ def forget_of(types: Layout) -> wp.Function:
 @functools.cache
 def lie_of(types: Layout) -> wp.Function:
     """Find out how sand lies below triangle t: its slope, and the edges opposite to the first two corners, level."""
-    real, vec2, vec4, Sand = types.real, types.vec2, types.vec4, types.Sand
+    real, vec2, vec3, vec4, Sand = types.real, types.vec2, types.vec3, types.vec4, types.Sand
     place = place_of(types)
 
     @wp.func
-    def lie(t: int, sand: wp.array[Sand], positions: wp.array[vec4]):
-        corners = sand[0].corners[t]
+    def lie(t: int, sand: Sand, area: vec3, positions: wp.array[vec4]):
+        corners = sand.corners[t]
         p = positions[corners[0]]
         q = positions[corners[1]]
         r = positions[corners[2]]
         first = r - q
         second = p - r
-        sand[0].edges[t] = vec4(first[0], first[1], second[0], second[1])
-        double = real(6.0) * sand[0].areas[t][2]
+        sand.edges[t] = vec4(first[0], first[1], second[0], second[1])
+        double = real(6.0) * area[2]
         found = vec2()
         if double < real(0.0):
-            low = p[2] - sand[0].hollows[place(corners[0], sand)]
-            mid = q[2] - sand[0].hollows[place(corners[1], sand)] - low
-            top = r[2] - sand[0].hollows[place(corners[2], sand)] - low
+            low = p[2] - sand.hollows[place(corners[0], sand)]
+            mid = q[2] - sand.hollows[place(corners[1], sand)] - low
+            top = r[2] - sand.hollows[place(corners[2], sand)] - low
             third = vec2(q[0] - p[0], q[1] - p[1])
             found = vec2((-mid * second[1] - top * third[1]) / double, (mid * second[0] + top * third[0]) / double)
-        sand[0].slopes[t] = found
+        sand.slopes[t] = found
 
     return lie

@@ -20,41 +20,29 @@ LOOKS_UP = 0.1
 
 
 @functools.cache
-def carried_of(types: Layout) -> wp.Function:
-    """Acceleration of mass i at a depth, with what the ground adds to it; `rougher` is a factor on friction."""
-    real, vec3, Sand = types.real, types.vec3, types.Sand
-    pressed, rubbed = _pressed(types), rubbed_of(types)
+def pressed_of(types: Layout) -> wp.Function:
+    """What presses mass i at a depth, if it has moved at v for the horizon: forces [N], and the sum of their sizes."""
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    stress_across = _stress_across(types)
 
     @wp.func
-    def carried(
-        i: int,
-        sand: wp.array[Sand],
-        depth: real,
-        v_from: vec3,
-        inverse_mass: real,
-        horizon: real,
-        rougher: real,
-        a: vec3,
-    ) -> vec3:
+    def pressed(i: int, sand: Sand, depth: real, v: vec3, horizon: real) -> vec4:
         found = vec3()
         total = real(0.0)
         area = vec3()
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            area += sand[0].areas[sand[0].facets[entry]]
-            if sand[0].ends[entry]:
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            area += sand.areas[sand.facets[entry]]
+            if sand.ends[entry]:
                 size = wp.length(area)
                 if size > real(0.0):
                     normal = area / size
-                    force = size * pressed(entry, sand, depth, normal, v_from, horizon)
+                    force = size * stress_across(entry, sand, depth, normal, v, horizon)
                     found -= force * normal
                     total += force
                 area = vec3()
-        if total > real(0.0):
-            friction = rougher * sand[0].ground.friction * total * inverse_mass
-            a = rubbed(v_from, a + found * inverse_mass, wp.normalize(found), friction, horizon)
-        return a
+        return vec4(found[0], found[1], found[2], total)
 
-    return carried
+    return pressed
 
 
 @functools.cache
@@ -74,22 +62,22 @@ def rubbed_of(types: Layout) -> wp.Function:
     return rubbed
 
 
-def _pressed(types: Layout) -> wp.Function:
+def _stress_across(types: Layout) -> wp.Function:
     """Stress across the face of a corner that has moved at v in the last step, whose length is the horizon [Pa]."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
     functions = resistance(real)
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def pressed(entry: int, sand: wp.array[Sand], depth: real, normal: vec3, v: vec3, horizon: real) -> real:
+    def stress_across(entry: int, sand: Sand, depth: real, normal: vec3, v: vec3, horizon: real) -> real:
         ahead = wp.dot(normal, v) * horizon
-        hollow = sand[0].hollows[entry] - ahead
+        hollow = sand.hollows[entry] - ahead
         if normal[2] > real(wp.static(LOOKS_UP)):
             hollow = wp.min(hollow, real(0.0))
         if hollow < real(0.0) and ahead > real(0.0):
-            law = depth * stress(sand[0].ground, normal, v) + flow(sand[0].ground, normal, v)
-            hollow = wp.max(hollow, wp.dot(normal, law) / sand[0].stiffness)  # the law pushes against the normal
-        sand[0].hollows[entry] = hollow
-        return -sand[0].stiffness * wp.min(hollow, real(0.0))
+            law = depth * stress(sand.ground, normal, v) + flow(sand.ground, normal, v)
+            hollow = wp.max(hollow, wp.dot(normal, law) / sand.stiffness)  # the law pushes against the normal
+        sand.hollows[entry] = hollow
+        return -sand.stiffness * wp.min(hollow, real(0.0))
 
-    return pressed
+    return stress_across

@@ -11,6 +11,9 @@ from annelid.shapes.resistive.kernels.stress import resistance
 PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
 """Kinds of obstacles."""
 
+YIELDS, GIVES = range(2)
+"""Kinds of sand: that resists by its law alone, and that gives before it yields."""
+
 TORQUE, SPEED, ANGLE = range(3)
 """What a motor follows."""
 
@@ -136,11 +139,13 @@ def _sand(real: Any, vec2: Any, vec3: Any, vec4: Any, bits: int) -> Any:
         corners=wp.array[wp.vec3i],  # masses of each triangle, outward
         first=wp.array[wp.int32],  # of each mass, where its triangles begin in `facets`
         facets=wp.array[wp.int32],
+        outer=wp.array[wp.int32],  # masses that have triangles, in any order
         ends=wp.array[wp.bool],  # whether a triangle is the last of those of a mass that look the same way
         level=real,  # cosine of the angle of repose: faces that look down by more keep hollows; 2 where none do
         stiffness=real,  # stress per way into sand before it yields [N/m³]; 0 where it does not give
         hollows=wp.array[real],  # of a state: how far sand is below corners, or pressed if negative [m]; may be empty
         pushes=wp.array[vec3],  # of a state: force on each mass in the last step [N]; may be empty
+        pressing=wp.array[vec4],  # what presses each mass where sand gives: forces, sum of their sizes [N], for passes
         # Where sand stays at its place, `kernels.furrowing`; masses then remember behind the hollows of their world:
         furrow=wp.bool,
         slump=real,  # share of the hollow of a steep face that sand fills

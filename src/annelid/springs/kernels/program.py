@@ -13,7 +13,7 @@ import warp as wp
 from annelid.springs.kernels.contact_lists import slot_of_mass, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import Springs, thread_gather, vector_load
-from annelid.springs.kernels.layout import GRID, HEIGHTS, PLANE, layout
+from annelid.springs.kernels.layout import GIVES, GRID, HEIGHTS, PLANE, YIELDS, layout
 from annelid.springs.kernels.motors import motor_force
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update
 from annelid.springs.kernels.signals import motor_value, signal_at
@@ -43,7 +43,7 @@ class Features:
     varied: bool = False  # with parameters of its own
     growing: bool = False  # dashpots of contacts grow with the depth
     own: bool = False  # each world has its own obstacles and surroundings, not one list for all
-    resisted: bool = False  # by ground that is sand
+    resisted: tuple[int, ...] = ()  # kinds of sand
 
     @property
     def shaped(self) -> bool:
@@ -100,12 +100,12 @@ def shared_by_teams(features: Features) -> Features:
 
     To look whether there are external forces, and of which kind an obstacle is, costs a CPU next to nothing and changes
     no bit; a kernel takes seconds to compile. Planes alone are the most common obstacles, and ground of each world's
-    own needs more than a kind.
+    own needs more than a kind. Neither does it matter of which kind sand is.
     """
     kinds = features.touching
     if set(kinds) - {PLANE}:
         kinds = tuple(kind for kind in range(GRID + 1) if kind != HEIGHTS or not features.varied or HEIGHTS in kinds)
-    return replace(features, pushed=True, touching=kinds)
+    return replace(features, pushed=True, touching=kinds, resisted=features.resisted and (YIELDS, GIVES))
 
 
 @functools.cache

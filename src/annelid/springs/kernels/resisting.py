@@ -13,42 +13,65 @@ import warp as wp
 from annelid.core.launch import team_barrier, team_range
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
-from annelid.springs.kernels.furrowing import forget_of, furrowed_of, lie_of
-from annelid.springs.kernels.giving import carried_of
-from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.furrowing import forget_of, furrowed_of, hindered_of, lie_of
+from annelid.springs.kernels.giving import pressed_of, rubbed_of
+from annelid.springs.kernels.layout import GIVES, YIELDS, Layout
 
 wp.set_module_options({"enable_backward": False})
 
+PRESS_BLOCK = 64
+"""Threads of a block that finds out what presses masses."""
+
+_PRESS_BLOCKS = 8  # of these that a multiprocessor should hold: more registers a thread would leave it idle (H200)
+
 
 @functools.cache
-def resist_of(types: Layout) -> wp.Function:
-    """Acceleration of mass i, with what the ground adds to it.
+def resist_of(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
+    """Acceleration of mass i, with what the ground of one of these kinds adds to it.
+
+    What presses a mass in ground that gives is known before, see `press_kernel`; friction is added here, where it is
+    known what it works against. `rougher` is the factor of a world on friction.
+    """
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    slow, rub, yields, gives = _slow(types), _rub(types), YIELDS in kinds, GIVES in kinds
+
+    @wp.func
+    def resist(
+        i: int, sands: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, rougher: real, a: vec3
+    ) -> vec3:
+        free = a
+        sand = sands[0]
+        if wp.static(gives):
+            if i < sand.mass_count and sand.stiffness > real(0.0):
+                a = rub(i, sand, v_from, inverse_mass, horizon, rougher, a)
+        if wp.static(yields):
+            if i < sand.mass_count and sand.stiffness == real(0.0):
+                a = slow(i, sand, x, v_from, inverse_mass, horizon, rougher, a)
+        if i < sand.pushes.shape[0]:
+            sand.pushes[i] = wp.where(inverse_mass > real(0.0), (a - free) / inverse_mass, vec3())
+        return a
+
+    return resist
+
+
+def _slow(types: Layout) -> wp.Function:
+    """Acceleration of mass i in ground that resists by its law alone.
 
     Like dry friction, resistance only slows down: it stops a mass exactly where it can within the `horizon`, and holds
     it from then on; else it acts as strongly as the law says. Of a mass that yields, the direction of motion depends on
     the resistance itself: it is asked twice, first for where the mass would go without sand, then for where it goes in
     the mean of that and of what came out. A corner that has left sand behind feels nothing until it is back.
-    `rougher` is the factor of a world on friction.
     """
     real, vec3, Sand = types.real, types.vec3, types.Sand
-    pushed, slowed, carried = _push(types), slowed_of(real), carried_of(types)
-    furrowed, forget = furrowed_of(types), forget_of(types)
+    pushed, slowed = _push(types), slowed_of(real)
 
     @wp.func
-    def resist(
-        i: int, sand: wp.array[Sand], x: vec3, v_from: vec3, inverse_mass: real, horizon: real, rougher: real, a: vec3
+    def slow(
+        i: int, sand: Sand, x: vec3, v_from: vec3, inverse_mass: real, horizon: real, rougher: real, a: vec3
     ) -> vec3:
         free = a
-        depth = sand[0].ground.height - x[2]
-        if i < sand[0].mass_count and sand[0].furrow:
-            if sand[0].first[i + 1] > sand[0].first[i]:  # masses inside have no faces, and nothing to remember
-                if depth > real(0.0):
-                    a = furrowed(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
-                else:
-                    forget(i, sand)
-        elif i < sand[0].mass_count and depth > real(0.0) and sand[0].stiffness > real(0.0):
-            a = carried(i, sand, depth, v_from, inverse_mass, horizon, rougher, a)
-        elif i < sand[0].mass_count and depth > real(0.0):
+        depth = sand.ground.height - x[2]
+        if depth > real(0.0):
             next_v = v_from + a * horizon
             push = pushed(i, sand, depth, next_v, v_from * horizon, True, rougher)
             a = slowed(free, next_v, push * inverse_mass, horizon)
@@ -56,14 +79,56 @@ def resist_of(types: Layout) -> wp.Function:
             if wp.dot(slow_v, slow_v) > real(wp.static(HELD)) * wp.dot(next_v, next_v):
                 push = pushed(i, sand, depth, real(0.5) * (next_v + slow_v), vec3(), False, rougher)
                 a = slowed(free, next_v, push * inverse_mass, horizon)
-        elif i < sand[0].mass_count and sand[0].hollows.shape[0] > 0:  # where it comes down next there is sand
-            for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-                sand[0].hollows[entry] = real(0.0)
-        if i < sand[0].pushes.shape[0]:
-            sand[0].pushes[i] = wp.where(inverse_mass > real(0.0), (a - free) / inverse_mass, vec3())
+        elif sand.hollows.shape[0] > 0:  # where it comes down next there is sand
+            for entry in range(sand.first[i], sand.first[i + 1]):
+                sand.hollows[entry] = real(0.0)
         return a
 
-    return resist
+    return slow
+
+
+def _rub(types: Layout) -> wp.Function:
+    """Acceleration of mass i with what presses it in ground that gives, and with friction."""
+    real, vec3, Sand = types.real, types.vec3, types.Sand
+    rubbed, hindered = rubbed_of(types), hindered_of(types)
+
+    @wp.func
+    def rub(i: int, sand: Sand, v_from: vec3, inverse_mass: real, horizon: real, rougher: real, a: vec3) -> vec3:
+        pressing = sand.pressing[i]
+        if pressing[3] > real(0.0):
+            force = vec3(pressing[0], pressing[1], pressing[2])
+            coefficient = rougher * sand.ground.friction
+            a += force * inverse_mass
+            if sand.furrow:
+                friction = wp.min(coefficient, sand.steepest) * pressing[3] * inverse_mass
+                a = hindered(i, sand, force, friction, v_from, a, horizon)
+            else:
+                a = rubbed(v_from, a, wp.normalize(force), coefficient * pressing[3] * inverse_mass, horizon)
+        return a
+
+    return rub
+
+
+@functools.cache
+def _press(types: Layout) -> wp.Function:
+    """Find out what presses the mass of one number among those that have faces, in ground that gives."""
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    pressed, furrowed, forget = pressed_of(types), furrowed_of(types), forget_of(types)
+
+    @wp.func
+    def press(number: int, sand: Sand, horizon: real, positions: wp.array[vec4], velocities: wp.array[vec3]):
+        i = sand.outer[number]
+        depth = sand.ground.height - positions[i][2]
+        found = vec4()
+        if depth <= real(0.0):
+            forget(i, sand)
+        elif sand.furrow:
+            found = furrowed(i, sand, depth, velocities[i], horizon)
+        else:
+            found = pressed(i, sand, depth, velocities[i], horizon)
+        sand.pressing[i] = found
+
+    return press
 
 
 def _push(types: Layout) -> wp.Function:
@@ -76,14 +141,14 @@ def _push(types: Layout) -> wp.Function:
     stress, flow = functions.stress, functions.flow
 
     @wp.func
-    def push(i: int, sand: wp.array[Sand], depth: real, v: vec3, way: vec3, leaving: bool, rougher: real) -> vec3:
-        ground = sand[0].ground
+    def push(i: int, sand: Sand, depth: real, v: vec3, way: vec3, leaving: bool, rougher: real) -> vec3:
+        ground = sand.ground
         ground.friction = rougher * ground.friction
         found = vec3()
         area = vec3()
-        for entry in range(sand[0].first[i], sand[0].first[i + 1]):
-            area += sand[0].areas[sand[0].facets[entry]]
-            if sand[0].ends[entry]:
+        for entry in range(sand.first[i], sand.first[i + 1]):
+            area += sand.areas[sand.facets[entry]]
+            if sand.ends[entry]:
                 size = wp.length(area)
                 if size > real(0.0):
                     normal = area / size
@@ -103,13 +168,13 @@ def _leave(types: Layout) -> wp.Function:
     real, Sand = types.real, types.Sand
 
     @wp.func
-    def leave(entry: int, sand: wp.array[Sand], ahead: real, up: real, leaving: bool) -> real:
+    def leave(entry: int, sand: Sand, ahead: real, up: real, leaving: bool) -> real:
         hollow = real(0.0)
-        if sand[0].hollows.shape[0] > 0:
-            hollow = sand[0].hollows[entry]
+        if sand.hollows.shape[0] > 0:
+            hollow = sand.hollows[entry]
             if leaving:
-                hollow = wp.where(up < -sand[0].level, wp.max(hollow - ahead, real(0.0)), real(0.0))
-                sand[0].hollows[entry] = hollow
+                hollow = wp.where(up < -sand.level, wp.max(hollow - ahead, real(0.0)), real(0.0))
+                sand.hollows[entry] = hollow
         return hollow
 
     return leave
@@ -122,33 +187,49 @@ def _facet(types: Layout) -> wp.Function:
     lie = lie_of(types)
 
     @wp.func
-    def measure(t: int, sand: wp.array[Sand], positions: wp.array[vec4]):
-        corners = sand[0].corners[t]
+    def measure(t: int, sand: Sand, positions: wp.array[vec4]):
+        corners = sand.corners[t]
         p = positions[corners[0]]
         q = positions[corners[1]] - p
         r = positions[corners[2]] - p
-        sand[0].areas[t] = wp.cross(vec3(q[0], q[1], q[2]), vec3(r[0], r[1], r[2])) / real(6.0)
-        if sand[0].furrow:
-            lie(t, sand, positions)
+        area = wp.cross(vec3(q[0], q[1], q[2]), vec3(r[0], r[1], r[2])) / real(6.0)
+        sand.areas[t] = area
+        if sand.furrow:
+            lie(t, sand, area, positions)
 
     return measure
 
 
 @functools.cache
 def measure_team(types: Layout) -> wp.Function:
-    """All triangles, shared among the members of a CPU team; the new ticket."""
-    vec4, Sand = types.vec4, types.Sand
-    measure = _facet(types)
+    """All triangles, and masses in ground that gives, shared among the members of a CPU team; the new ticket."""
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    measure, press = _facet(types), _press(types)
 
     @wp.func
     def measure_all(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, sand: wp.array[Sand], positions: wp.array[vec4]
+        rank: int,
+        size: int,
+        counter: wp.array[wp.int32],
+        ticket: int,
+        sands: wp.array[Sand],
+        horizon: real,
+        positions: wp.array[vec4],
+        velocities: wp.array[vec3],
     ) -> int:
-        share = team_range(rank, size, sand[0].facet_count, 16)
+        sand = sands[0]
+        share = team_range(rank, size, sand.facet_count, 16)
         for t in range(share[0], share[1]):
             measure(t, sand, positions)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
+        ticket += 1
+        team_barrier(counter, size, ticket)
+        if sand.stiffness > real(0.0):
+            share = team_range(rank, size, sand.outer.shape[0], 16)
+            for number in range(share[0], share[1]):
+                press(number, sand, horizon, positions, velocities)
+            ticket += 1
+            team_barrier(counter, size, ticket)
+        return ticket
 
     return measure_all
 
@@ -160,7 +241,26 @@ def measure_kernel(types: Layout) -> wp.Kernel:
     measure = _facet(types)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def measure_all(sand: wp.array[Sand], positions: wp.array[vec4]):
-        measure(wp.tid(), sand, positions)
+    def measure_all(sands: wp.array[Sand], positions: wp.array[vec4]):
+        measure(wp.tid(), sands[0], positions)
 
     return measure_all
+
+
+@functools.cache
+def press_kernel(types: Layout) -> wp.Kernel:
+    """All masses that have faces, a thread each, in ground that gives.
+
+    This is apart from the pass over all masses: there, threads of masses inside would wait for those of the surface,
+    and springs would have few registers left.
+    """
+    real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
+    press = _press(types)
+
+    @wp.kernel(
+        module="unique", enable_backward=False, grid_stride=False, launch_bounds=(PRESS_BLOCK, _PRESS_BLOCKS)
+    )  # fmt: skip
+    def press_all(sands: wp.array[Sand], horizon: real, positions: wp.array[vec4], velocities: wp.array[vec3]):
+        press(wp.tid(), sands[0], horizon, positions, velocities)
+
+    return press_all

@@ -89,7 +89,7 @@ def _ready(features: Features, kind: str) -> wp.Function:
     colliding, driven = features.colliding, bool(features.motors) and kind not in GATHERLESS
     keep, keeping = remember(types), colliding and kind == features.first_forces
     before, stamps, shift = features.stamp(kind) - 1, features.stamps, time_shift(kind)
-    measure, resisted = measure_team(types), features.resisted and kind not in GATHERLESS
+    measure, resisted = measure_team(types), bool(features.resisted) and kind not in GATHERLESS
 
     @wp.func(inline=_inlined(features))
     def ready(
@@ -107,7 +107,7 @@ def _ready(features: Features, kind: str) -> wp.Function:
             ticket += 1
             team_barrier(counter, size, ticket)
         if wp.static(resisted):
-            ticket = measure(rank, size, counter, ticket, model.sand, x_at)
+            ticket = measure(rank, size, counter, ticket, model.sand, real(model.parameters[0].dt), x_at, v_at)
         if wp.static(driven):
             moment = wp.float64(begin) + wp.float64(step) + wp.float64(wp.static(shift))
             ticket = drive(rank, size, counter, ticket, moment, model, work, x_at, v_at)

@@ -96,7 +96,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     gather, begin, own = vector_back(types, way), _begin(features, way.own), own_back(features, way.own)
     seeded, add_up, add_signals = _seeded(types), add_chunk(types), add_signal(features, kinds)
     rated, factors, finish, world_of = way.own, way.factors, _finish(types, way.own), mass_world(features)
-    resisted, from_corners = features.resisted, corners_back(types)
+    resisted, from_corners = bool(features.resisted), corners_back(types)
 
     @wp.kernel(module="unique", enable_backward=False)
     def run_back(

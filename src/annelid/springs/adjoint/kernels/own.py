@@ -30,7 +30,7 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
     Arrays, Work, Ledger = types.Arrays, types.Work, ledger_of(types)
     contacts, touches = contacts_back(features, rated, single), bool(features.touching)
     pushed, guided, Parameters = features.pushed, features.guided, types.Parameters
-    resisted, alone, sand_back = features.resisted, untouched(features), resist_back(types, rated)
+    resisted, alone, sand_back = bool(features.resisted), untouched(features), resist_back(types, rated)
 
     @wp.func
     def own(
