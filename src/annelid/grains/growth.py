@@ -30,6 +30,7 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
         sizes: How many there are of each kind of thing that rows belong to, from now on.
     """
     growing = {name: one for name, one in declared(type(state)).items() if one.grows}
+    room = len(state.neighbours) // count
     longer = len(state.neighbours) < sizes["place"]
     wide: dict[str, np.ndarray] = {}
     vectors: dict[str, tuple[int, ...]] = {}  # shape of an element
@@ -45,7 +46,7 @@ def grow_lists(state: State, count: int, sizes: Mapping[str, int]) -> None:
             wide[name] = widened(rows.reshape(count, -1), len(new) * math.prod(vectors[name]) // count)
     if longer:
         counts = state.counts.numpy().copy()
-        mend(counts[:, 0], wide["neighbours"], [wide[name] for name in _MIRRORED if name in wide])
+        mend(counts[:, 0], wide["neighbours"], [wide[name] for name in _MIRRORED if name in wide], room)
         state.counts.assign(counts)
     for name, values in wide.items():
         arrays[name].assign(values.reshape(-1, *vectors[name]))
@@ -62,7 +63,7 @@ def widened(rows: np.ndarray, size: int) -> np.ndarray:
     return wide
 
 
-def mend(counts: np.ndarray, neighbours: np.ndarray, memories: list[np.ndarray]) -> None:
+def mend(counts: np.ndarray, neighbours: np.ndarray, memories: list[np.ndarray], room: int) -> None:
     """Complete lists that were cut off, in place: who is in the list of a neighbour has that neighbour in its own.
 
     A contact that one side forgot and the other did not would push one of them only.
@@ -71,12 +72,15 @@ def mend(counts: np.ndarray, neighbours: np.ndarray, memories: list[np.ndarray])
         counts: Lengths of the lists, with ghosts that fill up groups, shape [n].
         neighbours: The lists, shape [n, places], with room for all that were cut off; n is a ghost.
         memories: What contacts remember, groups of x, y, z, opposite on the two sides, each of shape [n, 3 places].
+        room: Places that the lists had: those that were cut off are full.
     """
     n, places = neighbours.shape
     listed = (np.arange(places) < counts[:, None]) & (neighbours < n)
-    own, slot = np.nonzero(listed)
+    full = np.append(counts >= room, False)  # a ghost's is not
+    own, slot = np.nonzero(listed & full[neighbours])
     other = neighbours[own, slot].astype(np.int64)
-    alone = ~np.isin(other * n + own, own * np.int64(n) + other)
+    keeper, place = np.nonzero(listed & full[:n, None])
+    alone = ~np.isin(other * n + own, keeper * np.int64(n) + neighbours[keeper, place])
     own, slot, other = own[alone], slot[alone], other[alone]
     order = np.argsort(other, kind="stable")
     own, slot, other = own[order], slot[order], other[order]
