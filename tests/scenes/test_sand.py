@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.robots.sandbox import stirred_share
 from annelid.scenes.gripper import Gripper
 from annelid.scenes.pneumatic_worm import PneumaticWormOnSand
 from annelid.scenes.sand_walker import SandWalker
@@ -117,10 +118,17 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
     assert np.linalg.norm(hub - middle) < 0.01
 
 
-@pytest.mark.parametrize(("ground", "share"), [("resistive", 1.0), ("furrow", 0.7)])
-def test_the_worm_crawls_without_grains(ground: Literal["resistive", "furrow"], share: float) -> None:
+def test_a_robot_moves_stirred_grains_by_a_share_of_what_plates_meet() -> None:
+    """As if it were 1.4 radii of a grain wider all round; coarse grains resist more."""
+    shares = [stirred_share(radius, 0.05) for radius in (1e-9, 0.009, 0.012, 0.016)]
+    np.testing.assert_allclose(shares, [0.44, 0.690, 0.785, 0.923], atol=1e-3)
+
+
+@pytest.mark.parametrize("ground", ["resistive", "furrow"])
+def test_the_worm_crawls_without_grains(ground: Literal["resistive", "furrow"]) -> None:
     """It crawls in what stands for its grains, which it has stirred where it lies in a furrow."""
     scene = replace(WORM, ground=ground)
+    share = 1.0 if ground == "resistive" else stirred_share(scene.grain_radius, scene.worm.radius)
     simulation = scene.build(device="cpu", threads=1)
     (sand,) = simulation.solver.model.world.obstacles
     assert sand.of.resistance == pytest.approx(share * 1.06e6)

@@ -431,7 +431,7 @@ class Solver:
             return False
         places, body_places = int(flags[OVERFLOW]), int(flags[BODY_OVERFLOW])
         if self.device.is_cuda:  # lists take long to grow, and room that is not used costs little
-            places += places if self.model.guests else places // 2
+            places += 2 * places if self.model.guests else places // 2
         self._grow(state, places, body_places)
         return True
 

@@ -12,7 +12,7 @@ from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
 from annelid.grains.start import on_purpose
-from annelid.robots.sandbox import Sandbox, furrow_of, sand_ground
+from annelid.robots.sandbox import Sandbox, furrow_of, sand_ground, stirred_share
 from annelid.shapes import Capsule, Surface
 
 _MARGIN = 4.0  # room beside the worm, in its radii
@@ -110,8 +110,10 @@ class BuriedWorm:
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
-        furrow = furrow_of(self.grain_radius) if furrowed else None
-        sand = sand_ground(medium, self.friction, height=self.depth, buried=True, furrow=furrow)
+        furrow, share = None, 1.0
+        if furrowed:
+            furrow, share = furrow_of(self.grain_radius), stirred_share(self.grain_radius, self.radius)
+        sand = sand_ground(medium, self.friction, height=self.depth, buried=True, furrow=furrow, share=share)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
         return springs.simulation(placed, obstacles=[sand], dt=step, worlds=worlds, device=device, threads=threads)

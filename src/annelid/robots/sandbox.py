@@ -22,7 +22,9 @@ _STIFFNESS = 1.0e6
 
 # Of sand that stays at its place, as worms among grains of 18 to 32 mm were like: way until friction is reached, in
 # radii of grains, angle of repose [°], and resistance of stirred sand as a share of that which plates meet.
-_WAY, _REPOSE, _STIRRED = 0.9, 23.0, 0.7
+_WAY, _REPOSE, _STIRRED = 0.9, 23.0, 0.44
+
+_WIDER = 1.4  # radii of grains by which these make a robot wider, as they make openings narrower (Beverloo's law)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,13 @@ class Sandbox:
 
 
 def sand_ground(
-    medium: str, friction: float, *, height: float = 0.0, buried: bool = False, furrow: Furrow | None = None
+    medium: str,
+    friction: float,
+    *,
+    height: float = 0.0,
+    buried: bool = False,
+    furrow: Furrow | None = None,
+    share: float = 1.0,
 ) -> ResistiveGround:
     """Level ground that gives before it yields: soft robots weigh a small part of what sand could bear.
 
@@ -85,15 +93,23 @@ def sand_ground(
         friction: Coulomb coefficient between robot and sand.
         height: Height of the surface [m].
         buried: Whether the robot may start below it.
-        furrow: How sand stays at its place, see `furrow_of`; it then resists by a share of what plates meet, since the
-            robot has stirred it. None: what it remembers goes with the robot.
+        furrow: How sand stays at its place, see `furrow_of`. None: what it remembers goes with the robot.
+        share: Of the resistance that plates meet in the medium, see `stirred_share`.
     """
     found = medium_of(medium)
-    if furrow is not None and found.resistance is not None:
-        found = replace(found, resistance=_STIRRED * found.resistance)
+    if found.resistance is not None:
+        found = replace(found, resistance=share * found.resistance)
     return ResistiveGround(found, height=height, friction=friction, stiffness=_STIFFNESS, furrow=furrow, buried=buried)
 
 
 def furrow_of(grain_radius: float) -> Furrow:
     """What stands for a furrow in grains of a radius [m]."""
     return Furrow(friction_way=_WAY * grain_radius, repose=_REPOSE)
+
+
+def stirred_share(grain_radius: float, radius: float) -> float:
+    """Share of what plates meet that grains of a radius resist a robot with which has stirred them, of another [m].
+
+    Coarse grains resist more: a robot has to move all those that it touches.
+    """
+    return _STIRRED * (1.0 + _WIDER * grain_radius / radius) ** 2
