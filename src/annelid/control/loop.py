@@ -9,9 +9,7 @@ For example::
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +21,7 @@ from annelid.control.kernels.loops import pick_columns
 from annelid.control.side_by_side import SideBySide, inputs_of_channels
 from annelid.core.arrays import as_numbers, shared_rows, views_in
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable, Solver
 
@@ -58,7 +57,7 @@ def connect(
         ramp: Go to new values smoothly, within the interval, instead of at once.
         unless: Asked before each call; where it says so, channels are left to others, such as a person's sliders.
     """
-    if not isinstance(every, Real) or not math.isfinite(every):
+    if not is_number(every):
         raise InvalidValue(f"every must be a time between two calls in seconds, not {every!r}.")
     loop = _Loop(simulation, sensors, controls, every if ramp else 0.0)
     if isinstance(controller, Controller):

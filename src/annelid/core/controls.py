@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import controls as kernels
+from annelid.core.numbers import is_number
 from annelid.core.quantity import Quantity, require_distinct
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import MOST_NUMBERS, Number
@@ -169,7 +169,7 @@ class Controls(Described):
                 clipped, with one warning; what is not a number is refused before anything changes.
             ramp: Time in which channels go smoothly from where they are to the new values [s]; 0 sets them at once.
         """
-        if not isinstance(ramp, Real) or not 0.0 <= ramp < float("inf"):
+        if not (is_number(ramp) and ramp >= 0.0):
             raise InvalidValue(f"a ramp must be a time of 0 s or more, not {ramp!r}.")
         with self._gate:  # also for what goes to the device: nothing may while a graph is captured
             columns, rows = self._by_name(values) if isinstance(values, Mapping) else self._all(values)

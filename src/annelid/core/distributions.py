@@ -11,6 +11,7 @@ from typing import Any
 
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.parameters import CHOICE, LOG_UNIFORM, NORMAL, UNIFORM
+from annelid.core.numbers import is_number
 
 _CUT = 3.0  # deviations from its mean at which a normal distribution ends where no limits are given
 
@@ -176,14 +177,14 @@ def as_distribution(name: str, given: Any) -> Distribution:
     """A distribution as it is, a number as one that always gives this number."""
     if isinstance(given, Distribution):
         return given
-    if isinstance(given, Real) and not isinstance(given, bool) and math.isfinite(given):
+    if is_number(given):
         return Choice((float(given),))
     raise InvalidValue(f"{name!r} must be drawn from Uniform, LogUniform, Normal, Choice or Curriculum, not {given!r}.")
 
 
 def _require_numbers(owner: Distribution, *values: Any) -> None:
     for value in values:
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        if not is_number(value):
             raise InvalidValue(f"{type(owner).__name__} needs finite numbers, not {value!r}.")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import Any, Generic, TypeVar
 
 import warp as wp
@@ -15,6 +14,7 @@ import warp as wp
 from annelid.core.device import undisturbed
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
+from annelid.core.numbers import is_number
 from annelid.core.pacing import Pacer, Rhythm, paced
 from annelid.core.replay import Graphs
 from annelid.core.solver import Eventful, Solver, conditional
@@ -126,7 +126,7 @@ class March(Generic[S]):
 
     def breakpoint_at(self, at: float, name: str) -> Breakpoint:
         """Stop at a time [s], which must not have passed."""
-        step = round(at / self.solver.dt) if isinstance(at, Real) and 0.0 <= at < float("inf") else -1
+        step = round(at / self.solver.dt) if is_number(at) and at >= 0.0 else -1
         if step <= self.steps:
             raise InvalidValue(
                 f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."

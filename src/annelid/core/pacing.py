@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 Act = Callable[[Any, int], None]
 """Called with a state and the number of steps done."""
@@ -24,7 +23,7 @@ class IntervalRounded(UserWarning):
 
 def interval_in_steps(every: float, dt: float) -> float:
     """Some time [s] in steps, a whole number where it is a multiple of the time step; less than a step is refused."""
-    steps = every / dt if isinstance(every, Real) and math.isfinite(every) else 0.0
+    steps = every / dt if is_number(every) else 0.0
     whole = round(steps)
     if abs(steps - whole) <= _ALIKE * steps:
         steps = float(whole)

@@ -11,7 +11,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels.noise import add_noise, step_keys
+from annelid.core.numbers import is_number
 from annelid.core.snapshot import MOST_NUMBERS, Number
 from annelid.core.solver import Controllable, Coupled, Noisy, Solver, Variable
 from annelid.core.state import State, state_arrays
@@ -209,7 +209,7 @@ class Sensors(Described):
                 world (`seed`), the steps since that began, the name of the sensor and the place in its readings, and on
                 nothing else.
         """
-        if not isinstance(noise, Real) or isinstance(noise, bool) or not 0.0 <= noise < math.inf:
+        if not (is_number(noise) and noise >= 0.0):
             raise InvalidValue(
                 f"the noise of sensor {name!r} must be a standard deviation of 0 or more, not {noise!r}."
             )

@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -26,6 +25,7 @@ from annelid.core.files import as_path
 from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
 from annelid.core.march import SECONDS_BETWEEN_CHECKS, March, Watch
+from annelid.core.numbers import is_number
 from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, whole_steps
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
@@ -132,7 +132,7 @@ class Simulation(Shown, Described, Generic[S]):
 
         Threads that call this, `run` or `start` at the same time take turns: each adds its own steps.
         """
-        if not isinstance(count, Real) or not count >= 0 or count % 1 != 0:
+        if not (is_number(count) and count >= 0 and count % 1 == 0):
             raise InvalidValue(f"the number of steps must be a whole number of 0 or more, not {count!r}.")
         with self._advancing():
             return self._advance(self.step_count + int(count), None)
@@ -147,7 +147,7 @@ class Simulation(Shown, Described, Generic[S]):
         Returns:
             The event that ended it early, or None.
         """
-        if not isinstance(seconds, Real) or not 0.0 <= seconds < float("inf"):
+        if not (is_number(seconds) and seconds >= 0.0):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         with self._advancing():
             goal = self.step_count + round(seconds / self.dt)
@@ -169,12 +169,12 @@ class Simulation(Shown, Described, Generic[S]):
         Returns:
             The event of a breakpoint or a pause on the way, which ends it early, or None.
         """
-        if not isinstance(seconds, Real) or not 0.0 < seconds < float("inf"):
+        if not (is_number(seconds) and seconds > 0.0):
             raise InvalidValue(f"seconds must be a positive wall time, not {seconds!r}.")
-        if most is not None and not (isinstance(most, Real) and most >= 1 and most % 1 == 0):
+        if most is not None and not (is_number(most) and most >= 1 and most % 1 == 0):
             raise InvalidValue(f"most must be a whole number of at least one step, not {most!r}.")
         with self._advancing():
-            return self._take_turn(seconds, most)
+            return self._take_turn(seconds, None if most is None else int(most))
 
     # --- advancing it in its own thread ---
 

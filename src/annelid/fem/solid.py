@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from numbers import Real
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
@@ -220,7 +220,7 @@ class Solid(Described):
     def hang(self, where: Where, mass: float) -> Solid:
         """Hang a mass [kg] on nodes, shared equally: it weighs, and it must be moved."""
         chosen = self._some(where, "carry a mass")
-        if not (isinstance(mass, Real) and np.isfinite(mass) and mass >= 0.0):
+        if not (is_number(mass) and mass >= 0.0):
             raise InvalidValue(f"a mass that hangs on a solid must be 0 kg or more, not {mass!r}.")
         self.payload[chosen] += mass / len(chosen)
         return self

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.fem.contact.obstacles import touched_by_solids
 from annelid.fem.contact.settings import Contact
@@ -45,9 +44,9 @@ class World(Named):
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         stage_of(self.integrator)  # refuses unknown ones
-        if not (isinstance(self.velocity_damping, Real) and 0.0 <= self.velocity_damping < math.inf):
+        if not (is_number(self.velocity_damping) and self.velocity_damping >= 0.0):
             raise InvalidValue(f"velocity_damping must be a rate of 0 or more [1/s], not {self.velocity_damping!r}.")
-        if not (isinstance(self.ramp, Real) and 0.0 <= self.ramp < math.inf):
+        if not (is_number(self.ramp) and self.ramp >= 0.0):
             raise InvalidValue(f"ramp must be a time of 0 or more in seconds, not {self.ramp!r}.")
         require_no_hollows(self.sand, "solids")
         touched_by_solids(self.touched)  # refuses what cannot be touched

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes import Surface
-from annelid.shapes.surface import is_number, require_at_least_0, require_restitution
+from annelid.shapes.surface import require_at_least_0, require_restitution
 
 FRICTION, RESTITUTION = 0.5, 0.0
 """Of a surface that does not say."""

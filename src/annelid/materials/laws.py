@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 
 _NUDGE = 1e-5
@@ -105,7 +105,7 @@ class Law(Named):
     def _require(self, **values: float) -> None:
         """Refuse constants that are no numbers, and a law that is not stiff at small strains."""
         for name, value in values.items():
-            if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+            if not is_number(value):
                 raise InvalidValue(f"{name} = {value!r} of {type(self).__name__} cannot be used; give a finite number.")
         if not self.shear_modulus > 0.0:
             raise InvalidValue(
@@ -263,7 +263,7 @@ class Gent(_OfInvariants):
     limit: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.limit, Real) and math.isfinite(self.limit) and self.limit > 0.0):
+        if not (is_number(self.limit) and self.limit > 0.0):
             raise InvalidValue(f"limit = {self.limit!r} of Gent cannot be used; give a finite number above 0.")
         self._require(shear=self.shear)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.materials.laws import Law
 
@@ -183,7 +183,7 @@ class Material(Named):
 
     def _number(self, name: str) -> float:
         value = getattr(self, name)
-        if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        if not is_number(value):
             raise self._invalid(name, "give a finite number")
         return float(value)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 Series = tuple[tuple[float, float], ...]
 """Shares [-] and the times in which they fade [s]."""
@@ -42,7 +42,7 @@ def steady_loss(loss: float, frequencies: Sequence[float] = (1.0, 100.0)) -> Ser
         low, high = map(float, frequencies)
     except (TypeError, ValueError):
         low = high = math.nan
-    if not (isinstance(loss, Real) and 0.0 < loss <= _LARGEST):
+    if not (is_number(loss) and 0.0 < loss <= _LARGEST):
         raise InvalidValue(f"a loss factor of {loss!r} cannot be made; give a number above 0 and at most {_LARGEST:g}.")
     if not (0.0 < low < high and high / low < _WIDEST):
         raise InvalidValue(

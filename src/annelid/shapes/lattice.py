@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
+from annelid.core.numbers import is_number
 
 _SIDES = (-1, 0, 1)
 _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if (x, y, z) > (0, 0, 0)]
@@ -224,7 +224,7 @@ class Lattice:
 
 
 def _require_pitch(pitch: object) -> None:
-    if not (isinstance(pitch, Real) and math.isfinite(pitch) and float(pitch) > 0.0):
+    if not (is_number(pitch) and float(pitch) > 0.0):
         raise InvalidValue(f"pitch must be a positive length in metres, not {pitch!r}.")
 
 

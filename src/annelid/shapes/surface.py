@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 
 
@@ -47,11 +46,6 @@ class Surface(Named):
             raise InvalidValue(f"stiffness of a surface must be a number above 0 [N/m], not {self.stiffness!r}.")
         if self.friction is not None and self.sliding_friction is not None and self.sliding_friction > self.friction:
             raise InvalidValue(f"sliding_friction {self.sliding_friction} must not exceed friction {self.friction}.")
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
 
 
 def require_at_least_0(what: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.values import Vector, as_vector
 
 Where = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | np.ndarray | Sequence[Sequence[int]]
@@ -124,5 +125,5 @@ def numbers_of(wanted: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
 def _require_times(what: str, begin: float, duration: float) -> None:
     for name, value in (("begin", begin), ("duration", duration)):
-        if not (isinstance(value, Real) and math.isfinite(value) and value >= 0.0):
+        if not (is_number(value) and value >= 0.0):
             raise InvalidValue(f"{name} of {what} must be 0 s or more, not {value!r}.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import ndimage
 
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.values import Vector, require_positive
 from annelid.voxels3d.regions import FREEDOMS, Hold, Push, Where, chosen
 from annelid.voxels3d.voxel import Voxel
@@ -239,9 +239,10 @@ def _require_values(robot: Robot) -> None:
         )
     if robot.only_cools and (robot.amplitude[there] < 0.0).any():
         raise InvalidValue("a robot that only cools needs amplitudes of 0 or more: shift their phases by 0.5 instead.")
-    if not (isinstance(robot.ramp, Real) and np.isfinite(robot.ramp) and robot.ramp >= 0.0):
+    if not (is_number(robot.ramp) and robot.ramp >= 0.0):
         raise InvalidValue(f"ramp of a robot must be 0 s or more, not {robot.ramp!r}.")
-    for part in (*robot.holds, *robot.pushes):
+    parts: tuple[Hold | Push, ...] = (*robot.holds, *robot.pushes)
+    for part in parts:
         voxels, count = np.asarray(part.voxels), robot.voxel_count
         if len(voxels) == 0 or voxels.min() < 0 or voxels.max() >= count:
             raise InvalidValue(f"what is held or pushed must be some of the voxels 0 to {count - 1}, not {voxels}.")

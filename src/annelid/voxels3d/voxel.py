@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
 
@@ -67,9 +67,9 @@ class Voxel(Named):
             value = vars(self)[name]
             if value is not None and name != "expansion":
                 _require(name, value, above=name in (*_POSITIVE, *_OPTIONAL))
-        if not _is_number(self.expansion):
+        if not is_number(self.expansion):
             raise InvalidValue(f"expansion of a voxel must be a finite number, not {self.expansion!r}.")
-        if not (_is_number(self.poisson_ratio) and 0.0 <= self.poisson_ratio < 0.5):
+        if not (is_number(self.poisson_ratio) and 0.0 <= self.poisson_ratio < 0.5):
             raise InvalidValue(f"poisson_ratio of a voxel must be from 0 to less than 0.5, not {self.poisson_ratio!r}.")
         if self.kinetic_friction > self.static_friction:
             raise InvalidValue(
@@ -142,10 +142,6 @@ def _measured(curve: Any) -> tuple[tuple[float, float], ...]:
     return tuple((strain, stress) for strain, stress in points.tolist())
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _require(name: str, value: Any, *, above: bool) -> None:
-    if not _is_number(value) or value < 0.0 or (above and value == 0.0):
+    if not is_number(value) or value < 0.0 or (above and value == 0.0):
         raise InvalidValue(f"{name} of a voxel must be {'above 0' if above else '0 or more'}, not {value!r}.")

@@ -9,7 +9,7 @@ from annelid.fem.adjoint.actuation import require_differentiable, weighty
 from annelid.fem.adjoint.stepping import Stepping
 from annelid.fem.adjoint.touching import require_smooth
 from annelid.fem.robots.actuators import PointForce
-from annelid.fem.robots.points import is_number
+from annelid.fem.robots.points import names_node
 from annelid.fem.state import State
 
 
@@ -42,7 +42,7 @@ def missing(solver: Stepping) -> dict[str, str]:
     if solid.carried:
         found["nodes"] = "paths that carry held nodes would change with them, too"
     for drive in solver.drives:
-        if isinstance(drive.actuator, PointForce) and not is_number(drive.actuator.at):
+        if isinstance(drive.actuator, PointForce) and not names_node(drive.actuator.at):
             found["nodes"] = (
                 f"the point of {drive.actuator.name} would change with them, too: give the number of a node"
             )

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.fem.contact.candidates import pieces_of
 from annelid.fem.contact.surface import edges_of, outer_faces
 from annelid.fem.solid import Solid
-from annelid.shapes.surface import is_number
 
 REACH = 0.25
 """Of the mean outer edge: gap at which contact begins."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes.values import as_axis, require_positive
 
@@ -56,7 +56,7 @@ class Fabric(Named):
         for value in (along, across, along if self.shear_modulus is None else self.shear_modulus):
             require_positive(f"a modulus of {self.name}", value)
         highest = math.sqrt(along / across)
-        if not (isinstance(self.poisson_ratio, Real) and abs(self.poisson_ratio) < highest):
+        if not (is_number(self.poisson_ratio) and abs(self.poisson_ratio) < highest):
             raise InvalidValue(
                 f"poisson_ratio of {self.name} = {self.poisson_ratio!r} makes it unstable; with moduli of {along:g} "
                 f"and {across:g} Pa it must be below {highest:.3g}."

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.fem.reinforcing.embedding import Embedded, embedded
 
@@ -50,7 +50,7 @@ class Thread(Named):
         object.__setattr__(self, "path", tuple(_as_path(each, self.name) for each in _paths(self.path, self.name)))
         given = {"stiffness": self.stiffness, "modulus": self.modulus, "diameter": self.diameter}
         for name, value in {**given, "spacing": self.spacing}.items():
-            if value is not None and not (isinstance(value, Real) and math.isfinite(value) and value > 0.0):
+            if value is not None and not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"{name} of {self.name} = {value!r} cannot be used; give a number above 0.")
         pair = self.modulus is not None and self.diameter is not None
         if (self.stiffness is None) != pair or (self.modulus is None) != (self.diameter is None):

@@ -8,13 +8,13 @@ longer.
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.values import Vector, as_axis, as_vector, frame, require_count, require_positive
 
 Hand = Literal["right", "left"]
@@ -140,7 +140,7 @@ def _turns(radius: float, length: float, angle: float | None, turns: float | Non
     if (angle is None) == (turns is None):
         raise InvalidValue("a helix needs either its angle to the axis [rad] or its number of turns.")
     if angle is not None:
-        if not (isinstance(angle, Real) and 0.0 <= angle < 0.5 * math.pi):
+        if not (is_number(angle) and 0.0 <= angle < 0.5 * math.pi):
             raise InvalidValue(
                 f"angle = {angle!r} cannot be used; give the angle to the axis [rad], from 0 to below π/2 "
                 "(np.radians(60) for 60 degrees); for circles there are hoops."
@@ -150,7 +150,7 @@ def _turns(radius: float, length: float, angle: float | None, turns: float | Non
 
 
 def _phase(phase: float) -> float:
-    if not (isinstance(phase, Real) and math.isfinite(phase)):
+    if not (is_number(phase)):
         raise InvalidValue(f"phase = {phase!r} cannot be used; give a finite angle [rad].")
     return float(phase)
 

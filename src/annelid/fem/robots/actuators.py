@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
@@ -166,7 +166,7 @@ class Pneumatic(Chamber):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.sealed_at, Real) and -ATMOSPHERE < self.sealed_at < math.inf):
+        if not (is_number(self.sealed_at) and self.sealed_at > -ATMOSPHERE):
             raise InvalidValue(
                 f"sealed_at of {self.name} = {self.sealed_at!r} cannot be used; give the pressure above the air "
                 f"outside [Pa], more than {-ATMOSPHERE:g}, which is none at all."

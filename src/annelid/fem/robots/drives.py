@@ -25,7 +25,7 @@ from annelid.fem.kernels.actuation import (
 )
 from annelid.fem.parameters import Varied
 from annelid.fem.robots.actuators import Actuator, Cable, Chamber, Hydraulic, Pneumatic, PointForce, Slide
-from annelid.fem.robots.points import attached, is_number, node_number
+from annelid.fem.robots.points import attached, names_node, node_number
 from annelid.fem.solid import Solid
 from annelid.shapes.values import as_vector
 
@@ -111,7 +111,7 @@ class PointDrive(Drive, ElementSet):
     """A force at a point between nodes."""
 
     def __init__(self, force: PointForce, solid: Solid, device: wp.Device) -> None:
-        if is_number(force.at):
+        if names_node(force.at):
             nodes, weights = np.array([[node_number(solid, force.at, force.name)]]), np.ones((1, 1))
         else:
             nodes, weights = attached(solid, force.at, force.name)
@@ -294,7 +294,7 @@ def _waypoints(cable: Cable, solid: Solid) -> tuple[np.ndarray, np.ndarray]:
     """Nodes of a cable's points, -1 where they are fixed in space, [p], and their positions at rest [m], [p, 3]."""
     nodes, anchors = np.full(len(cable.through), -1), np.zeros((len(cable.through), 3))
     for i, point in enumerate(cable.through):
-        if is_number(point):
+        if names_node(point):
             nodes[i] = node_number(solid, point, cable.name)
             anchors[i] = solid.nodes[nodes[i]]
         else:

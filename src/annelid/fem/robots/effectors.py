@@ -5,10 +5,8 @@ Every effector is a few weighted sums of the positions of nodes, so that its slo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
-from annelid.fem.robots.points import attached, is_number, node_number
+from annelid.fem.robots.points import attached, names_node, node_number
 from annelid.fem.solid import Solid
 
 
@@ -36,7 +35,7 @@ class Effector(Named):
     axes: str = "xyz"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.weight, Real) and math.isfinite(self.weight) and self.weight > 0.0):
+        if not (is_number(self.weight) and self.weight > 0.0):
             raise InvalidValue(f"weight of {self.name} = {self.weight!r} cannot be used; give a number above 0.")
         if not self.axes or set(self.axes) - set("xyz"):
             raise InvalidValue(f"axes of {self.name} must be some of 'x', 'y', 'z', such as 'xz', not {self.axes!r}.")
@@ -156,7 +155,7 @@ def _attached(solid: Solid, points: Sequence[Any], name: str) -> tuple[np.ndarra
     width = solid.elements.shape[1]
     nodes, weights = np.zeros((len(points), width), np.int32), np.zeros((len(points), width))
     for i, point in enumerate(points):
-        if is_number(point):
+        if names_node(point):
             nodes[i], weights[i, 0] = node_number(solid, point, name), 1.0
         else:
             found, shares = attached(solid, [point], name)

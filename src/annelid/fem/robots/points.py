@@ -48,7 +48,7 @@ def node_number(solid: Solid, number: Any, name: str) -> int:
     return int(number)
 
 
-def is_number(value: Any) -> bool:
+def names_node(value: Any) -> bool:
     """Whether a value is a whole number, and so names a node."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 

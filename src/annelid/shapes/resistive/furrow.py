@@ -6,7 +6,8 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes.surface import is_number, require_at_least_0
+from annelid.core.numbers import is_number
+from annelid.shapes.surface import require_at_least_0
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.shapes.resistive.furrow import Furrow
 from annelid.shapes.resistive.kernels.stress import PLANE_LAW, SPACE_LAW, resistance
 from annelid.shapes.resistive.media import Medium, medium
-from annelid.shapes.surface import is_number, require_at_least_0
+from annelid.shapes.surface import require_at_least_0
 
 Law = Literal["2d", "3d"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.core.files import as_path, replaced
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes.resistive.law import COEFFICIENTS, resistance_of, space_stress
-from annelid.shapes.surface import is_number
 
 FLAT = float(space_stress(0.0, 0.0, math.pi / 2)[2])
 """Upward stress of the law in space on a flat plate that is pushed straight down, 0.875."""

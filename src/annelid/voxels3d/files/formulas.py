@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.numbers import is_number
 
 VARIABLES = ("x", "y", "z", "hit", "t", "angle", "targetCloseness", "numClosePairs", "num_voxel")
 """What a formula may depend on, in the order of voxcraft-sim."""
@@ -157,7 +157,7 @@ def _known(token: Any) -> str | float:
     """A token of a formula; numbers as floats, which is how they are told from names."""
     if isinstance(token, str) and (token in _CONSTANTS or token in OPERATORS or token in VARIABLES):
         return token
-    if isinstance(token, numbers.Real) and not isinstance(token, bool) and math.isfinite(token):
+    if is_number(token):
         return float(token)
     names = ", ".join((*VARIABLES, *_CONSTANTS, *OPERATORS))
     raise InvalidValue(f"{token!r:.40} in a formula is neither a finite number nor one of {names}.")
