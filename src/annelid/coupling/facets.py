@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from annelid.core.distinct import distinct_rows
 from annelid.coupling.division import Division, grid
 from annelid.shapes.topology import beyond, edges_of, shells_of
 
@@ -172,7 +173,7 @@ def _rods(positions: np.ndarray, division: Division, folds: np.ndarray) -> tuple
 def _straight_folds(positions: np.ndarray, triangles: np.ndarray, folds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Masses in the middle of straight folds, ascending, and the next masses both ways, shape [m, 2]."""
     edges = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2)[folds]
-    ways = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    ways = distinct_rows(np.concatenate([edges, edges[:, ::-1]]))
     mass, start, count = np.unique(ways[:, 0], return_index=True, return_counts=True)
     mass, start = mass[count == 2], start[count == 2]
     ends = np.stack([ways[start, 1], ways[np.minimum(start + 1, len(ways) - 1), 1]], axis=1)

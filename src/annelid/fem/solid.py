@@ -14,6 +14,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from annelid.core.described import Described, extent
+from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
@@ -176,7 +177,7 @@ class Solid(Described):
         if cells is None:
             return merged(self.nodes, self.elements[:, :4], self.element_materials)
         pairs = np.column_stack([cells, self.element_materials])
-        return np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
+        return distinct_rows(pairs, return_inverse=True)[1].reshape(-1)
 
     # --- what holds and pulls ---
 

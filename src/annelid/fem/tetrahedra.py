@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.replay import Crew
 from annelid.fem.elements import ElementSet
 from annelid.fem.history import History
@@ -45,7 +46,7 @@ def grouped(point_nodes: np.ndarray, cells: np.ndarray) -> Grouping:
     _, first, number = np.unique(cells[order], return_index=True, return_inverse=True)
     count, width = len(first), point_nodes.shape[1]
     members = point_nodes[order]
-    pairs = np.unique(np.column_stack([np.repeat(number, width), members.ravel()]), axis=0)
+    pairs = distinct_rows(np.column_stack([np.repeat(number, width), members.ravel()]))
     start = np.searchsorted(pairs[:, 0], np.arange(count + 1))
     rank = np.arange(len(pairs)) - start[pairs[:, 0]]
     nodes = np.full((count, int(rank.max()) + 1), -1, np.int32)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from annelid.core.distinct import distinct_rows
 from annelid.grains.bed import Bed
 from annelid.shapes.values import Floats, frame
 
@@ -44,7 +45,7 @@ def _settled(bed: Bed, up: Floats, worlds: np.ndarray) -> Floats:
     """Height of the fullest column of each world once it lies [m]."""
     width = 2.0 * float(bed.radii.max())
     cells = np.floor(bed.positions @ frame(up.tolist())[:, :2] / width).astype(np.int64)
-    columns, column_of = np.unique(np.column_stack([worlds, cells]), axis=0, return_inverse=True)
+    columns, column_of = distinct_rows(np.column_stack([worlds, cells]), return_inverse=True)
     volumes = np.bincount(column_of.ravel(), weights=4.0 / 3.0 * math.pi * bed.radii**3)
     deepest = np.zeros(int(worlds.max()) + 1)
     np.maximum.at(deepest, columns[:, 0], volumes / (_PACKED * width**2))

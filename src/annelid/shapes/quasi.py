@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
 from annelid.shapes.interior import Interior
 from annelid.shapes.kernels.quasi import MAX_NEIGHBOURS, Cells, choose_points
@@ -229,7 +230,7 @@ def _outer_faces(nodes: Floats, solids: Indices) -> Indices:
     """Faces that belong to one tetrahedron only, turned outwards."""
     faces = np.concatenate([solids[:, sides] for sides in ([1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2])])
     opposite = np.concatenate([solids[:, corner] for corner in range(4)])
-    _, first, times = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    _, first, times = distinct_rows(np.sort(faces, axis=1), return_index=True, return_counts=True)
     outer = first[times == 1]
     faces, opposite = faces[outer], opposite[outer]
     a, b, c = (nodes[faces[:, corner]] for corner in range(3))

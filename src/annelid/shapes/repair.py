@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.topology import components, edges_of, neighbours, shells_of, signed_volumes, winding_numbers
 from annelid.shapes.values import Floats, Indices
@@ -86,7 +87,7 @@ def _weld(vertices: Floats, triangles: Indices) -> tuple[Floats, Indices]:
 
 
 def _without_doubles(triangles: Indices) -> Indices:
-    _, first = np.unique(np.sort(triangles, axis=1), axis=0, return_index=True)
+    _, first = distinct_rows(np.sort(triangles, axis=1), return_index=True)
     return triangles[np.sort(first)]
 
 

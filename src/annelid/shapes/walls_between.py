@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from annelid.core.distinct import distinct_rows
 from annelid.shapes.grid_lines import CROSSED, INSIDE, GridLines
 from annelid.shapes.values import Floats
 
@@ -230,7 +231,7 @@ def _fans(axis: int, grid: GridLines, pairs: np.ndarray, face: np.ndarray) -> tu
     """A fan around the middle of each region: middles, triangles that face along the axis, region of each."""
     places = np.concatenate([grid.points, grid.nodes()])
     spot = np.stack([np.repeat(face, 2), pairs.ravel()], axis=1)
-    spots, number = np.unique(spot, axis=0, return_inverse=True)
+    spots, number = distinct_rows(spot, return_inverse=True)
     ends = number.reshape(-1, 2)
     graph = sparse.coo_array((np.ones(len(ends), bool), (ends[:, 0], ends[:, 1])), shape=(len(spots),) * 2)
     region = np.asarray(sparse.csgraph.connected_components(graph, directed=False)[1])[ends[:, 0]]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import Plane as Halfspace
 from annelid.shapes.resistive.pictures import sand_parts
@@ -118,7 +119,7 @@ class Painter:
         cells = np.concatenate([robot.cells for robot in self.model.robots])
         keys = np.concatenate([np.repeat(self._part_of[:, None, None], 8, axis=1),
                                cells[:, None] + _CORNERS], axis=2).reshape(-1, 4)  # fmt: skip
-        return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
+        return np.asarray(distinct_rows(keys, return_inverse=True)[1]).reshape(-1)
 
     @cached_property
     def _part_of(self) -> np.ndarray:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from annelid.core.distinct import distinct_rows
+
 _MOST_FACES = 20_000  # of a skin that is divided twice; the 16 times as many of larger ones would slow every picture
 
 
@@ -56,7 +58,7 @@ def _divided(quads: np.ndarray, count: int) -> tuple[sparse.csr_array, np.ndarra
     Edges at which more than two faces meet, as where voxels touch at an edge only, lie halfway to the mean of them all.
     """
     ends = np.sort(np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
-    edges, edge_of = np.unique(ends, axis=0, return_inverse=True)
+    edges, edge_of = distinct_rows(ends, return_inverse=True)
     edge_of, number = edge_of.reshape(-1, 4), np.arange(len(quads))
     middle = _mean(np.repeat(number, 4), quads.ravel(), (len(quads), count))
     halves = _mean(np.repeat(np.arange(len(edges)), 2), edges.ravel(), (len(edges), count))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
@@ -220,7 +221,7 @@ def counted_with(faces: np.ndarray) -> np.ndarray:
     """Edges (bits 0 to 2) and corners (bits 3 to 5) of triangles, [t, 3], that are counted with them: each once."""
     sides = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
     first = np.zeros((2, faces.size), bool)
-    first[0, np.unique(sides, axis=0, return_index=True)[1]] = True
+    first[0, distinct_rows(sides, return_index=True)[1]] = True
     first[1, np.unique(faces, return_index=True)[1]] = True
     bits = first.reshape(2, -1, 3).transpose(1, 0, 2).reshape(-1, 6)
     return np.asarray(bits @ (1 << np.arange(6)), np.int32)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.replay import Launcher
 from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacles import Form
@@ -160,7 +161,7 @@ def _bulging(mesh: TriangleMesh) -> np.ndarray:
                        vertices[triangles[:, 2]] - vertices[triangles[:, 0]])  # fmt: skip
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
     sides = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
-    edges, which, counts = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True, return_counts=True)
+    edges, which, counts = distinct_rows(np.sort(sides, axis=1), return_inverse=True, return_counts=True)
     shared = np.argsort(which.ravel(), kind="stable")[np.repeat(counts == 2, counts)].reshape(-1, 2)
     edges, (one, two) = edges[counts == 2], shared.T // 3
     opposite = triangles[two].sum(axis=1) - edges.sum(axis=1)  # the corner of the second triangle that is not shared

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from annelid.core.distinct import distinct_rows
 from annelid.fem.mesh import Hollow
 from annelid.fem.solid import Solid
 
@@ -34,7 +35,7 @@ def outer_nodes(solid: Solid) -> np.ndarray:
 def edges_of(faces: np.ndarray) -> np.ndarray:
     """Edges of triangles, each once, shape [e, 2]."""
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
-    return np.asarray(np.unique(pairs, axis=0), np.int32)
+    return np.asarray(distinct_rows(pairs), np.int32)
 
 
 def pierced(segments: np.ndarray, corners: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
@@ -113,7 +114,7 @@ class LaidFabric:
     def outline(self) -> np.ndarray:
         """Sides that only one of its triangles has, nodes of shape [s, 2]."""
         sides = np.sort(self.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
-        found, count = np.unique(sides, axis=0, return_counts=True)
+        found, count = distinct_rows(sides, return_counts=True)
         return np.asarray(found[count == 1])
 
     @property

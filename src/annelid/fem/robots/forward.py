@@ -16,6 +16,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import ArrayLike
 
+from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.fem.contact.contacts import Placed
@@ -185,7 +186,7 @@ class Forward:
         if contacts is None:
             return np.zeros((0, 2), int)
         near = contacts.near(_MARGIN * self.robot.size)
-        return np.unique(np.concatenate([near, self._pairs]), axis=0)
+        return distinct_rows(np.concatenate([near, self._pairs]))
 
     def penetrating(self, pairs: np.ndarray) -> bool:
         """Whether nodes have entered obstacles that were not watched; they are from now on, until `forget`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from annelid.core.distinct import distinct_rows
+
 _ALIKE = 0.1  # components of unit normals that differ by less may count as one direction
 _FACING = (-0.5, -0.1, 0.1, 0.5)  # upward parts of normals between which sand does about the same
 
@@ -20,7 +22,7 @@ def by_direction(positions: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray
     p, q, r = (positions[corners[:, k]] for k in range(3))
     areas = np.cross(q - p, r - p)
     normals = areas / np.maximum(np.linalg.norm(areas, axis=1, keepdims=True), 1e-300)
-    directions = np.unique(np.round(normals / _ALIKE).astype(int), axis=0, return_inverse=True)[1].ravel()
+    directions = distinct_rows(np.round(normals / _ALIKE).astype(int), return_inverse=True)[1].ravel()
     points, facets = corners.ravel(), np.repeat(np.arange(len(corners)), 3)
     order = np.lexsort((facets, directions[facets], points))
     points, facets = points[order], facets[order]
