@@ -120,8 +120,8 @@ def test_the_tyre_holds_its_hub_and_rolls(device: str) -> None:
 
 def test_a_robot_moves_stirred_grains_by_a_share_of_what_plates_meet() -> None:
     """As if it were 1.4 radii of a grain wider all round; coarse grains resist more."""
-    shares = [stirred_share(radius, 0.05) for radius in (1e-9, 0.009, 0.012, 0.016)]
-    np.testing.assert_allclose(shares, [0.44, 0.690, 0.785, 0.923], atol=1e-3)
+    shares = [stirred_share(radius, 0.05) for radius in (1e-9, 0.009, 0.012, 0.016, 0.1)]
+    np.testing.assert_allclose(shares, [0.44, 0.690, 0.785, 0.923, 1.0], atol=1e-3)
 
 
 @pytest.mark.parametrize("ground", ["resistive", "furrow"])

@@ -147,3 +147,56 @@ def test_what_sand_remembers_outlives_an_edit_and_a_file(tmp_path: Path) -> None
     assert (simulation.state.hollows.numpy() == again.state.hollows.numpy()).all()
     assert (simulation.positions() == again.positions()).all()
     assert np.isfinite(simulation.positions()).all()
+
+
+@pytest.mark.parametrize("way", [0.0, 1e-10, 1e-6, 1e-4])
+def test_friction_acts_fully_however_short_its_way(way: float) -> None:
+    sand = replace(SAND, friction=0.4, furrow=Furrow(friction_way=way))
+    body = cube(1e-5, (0.3, 0.0, 0.0))
+    simulation = springs.simulation(body, obstacles=[sand], device="cpu", threads=1)
+    memory = simulation.state.hollows.numpy()
+    memory[: 3 * len(body.triangles)] = 1.0  # far from all steep faces, and from walls ahead
+    memory[3 * len(body.triangles) :].reshape(-1, MEMORY)[:, 4] = 1.0
+    simulation.state.hollows.assign(memory)
+    simulation.run(0.05)
+    speed = simulation.summary().momentum[0] / MASS
+    assert speed == pytest.approx(0.3 - 0.4 * 9.81 * 0.05, rel=0.05)
+
+
+@pytest.mark.parametrize("furrow", [None, Furrow(friction_way=0.005)])
+def test_masses_that_are_removed_leave_the_surface(furrow: Furrow | None, tmp_path: Path) -> None:
+    """Whoever takes their slots feels no sand, and pulls no triangles along; a loaded state knows it, too."""
+    body = cube(0.01, (0.5, 0.0, 0.0))
+    low = int(np.flatnonzero(np.isclose(body.positions[:, 2], body.positions[:, 2].min()))[5])
+    ground = replace(SAND, furrow=furrow)
+    simulation = springs.simulation(body, obstacles=[ground], device="cpu", threads=1)
+    with simulation.edit() as edit:
+        edit.remove_masses([low], with_springs=True)
+    simulation.step(1)
+    with simulation.edit() as edit:
+        added = edit.add_masses([[3.0, 0.0, -0.005]], 0.01, fixed=True)
+    assert added.index[0] == low
+    simulation.step(200)
+    forces = simulation.state.sand_forces.numpy()
+    assert np.abs(forces).max() > 0.01
+    assert (forces[low] == 0.0).all()
+    assert np.linalg.norm(forces, axis=1).max() < 5.0  # a triangle of 3 m would bring 50 N
+    simulation.save(tmp_path / "edited.npz")
+    other = springs.simulation(body, obstacles=[ground], device="cpu", threads=1)
+    other.load(tmp_path / "edited.npz")
+    for one in (simulation, other):
+        one.step(50)
+    assert (other.positions() == simulation.positions()).all()
+
+
+def test_what_cannot_be_in_sand() -> None:
+    body = cube(0.0)
+    body.substeps[:8] = 4
+    with pytest.raises(
+        InvalidValue, match=r"smaller steps .* are not possible in a ResistiveGround: take a smaller dt"
+    ):
+        springs.simulation(body, obstacles=[SAND], device="cpu")
+    model = springs.simulation(cube(0.0), obstacles=[SAND], device="cpu").solver.model
+    for other in (ResistiveGround("sand-close", repose=30.0), replace(SAND, stiffness=None, furrow=None)):
+        with pytest.raises(InvalidValue, match="whether sand has an angle of repose, a stiffness or a furrow"):
+            model.set_world(replace(model.world, obstacles=(other,)))

@@ -7,4 +7,9 @@ from typing import Any, TypeGuard
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is a finite real number; truth values are none."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all others
+        return False

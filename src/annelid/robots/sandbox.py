@@ -110,6 +110,6 @@ def furrow_of(grain_radius: float) -> Furrow:
 def stirred_share(grain_radius: float, radius: float) -> float:
     """Share of what plates meet that grains of a radius resist a robot with which has stirred them, of another [m].
 
-    Coarse grains resist more: a robot has to move all those that it touches.
+    Coarse grains resist more: a robot has to move all those that it touches. None resist more than what plates meet.
     """
-    return _STIRRED * (1.0 + _WIDER * grain_radius / radius) ** 2
+    return min(1.0, _STIRRED * (1.0 + _WIDER * grain_radius / radius) ** 2)

@@ -261,6 +261,16 @@ class Model:
             self.arrays.guide_axes = self._roomy(body.guide_axes, self.types.vec3, room)
         if self.contacts is not None:
             self.contacts.set_kinds(record.get("kinds"))
+        self.keep_surface()
+
+    def keep_surface(self) -> None:
+        """Leave out the triangles of masses that edits have removed, where there is sand; slots may hold others now."""
+        if self.world.sand is None:
+            return
+        table, corners = self.network.masses, self.body.triangles
+        there = (table.alive & (table.generation == 0))[corners].all(axis=1)
+        nowhere = corners[:, [0, 0, 0]]  # triangles without an area
+        self._sand.corners.assign(np.where(there[:, None], corners, nowhere).astype(np.int32))
 
     def _recorded(self, record: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, whether they are fixed, and forces of a record."""
@@ -308,6 +318,12 @@ class Model:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         now, wanted = self.features, features_of(self.one, world, worlds=self.batched)
         wanted = replace(wanted, conditions=now.conditions, pushed=now.pushed, varied=now.varied)  # not of the world
+        both = self.world.sand is not None and world.sand is not None
+        hollows = corners_with_hollows(self.body, world.sand)
+        if both and (wanted.resisted != now.resisted or hollows != self.hollow_count):
+            raise InvalidValue(
+                "whether sand has an angle of repose, a stiffness or a furrow cannot change while a simulation runs."
+            )
         if (
             wanted != now
             or len(world.obstacles) != len(self.world.obstacles)
@@ -318,10 +334,6 @@ class Model:
             )
         if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
-        if corners_with_hollows(self.body, world.sand) != self.hollow_count:
-            raise InvalidValue(
-                "whether sand has an angle of repose, a stiffness or a furrow cannot change while a simulation runs."
-            )
         self.world = world
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:

@@ -414,6 +414,8 @@ class Solver:
         self.model.switch_rows(patch)
         self.model.network.release(patch)
         self._interactions.forget(gone)
+        if len(gone):
+            self.model.keep_surface()
         for state in states:
             if len(state.broken):
                 scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))

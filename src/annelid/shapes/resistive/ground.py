@@ -28,7 +28,7 @@ class ResistiveGround(Named):
         medium: Name of a medium, a `Medium`, or the path of a file .json with one that was fitted; becomes a `Medium`.
         law: "3d", of any surface in any direction, or "2d", the older one in the vertical plane of the motion.
         height: Height of the surface [m].
-        friction: Coulomb coefficient between body and ground; of the law "3d" only.
+        friction: Coulomb coefficient between body and ground; of the law "3d", and of both where sand gives.
         inertia: How much of the momentum of the sand that a surface meets acts on it, a factor on density times
             squared normal speed; 0 leaves it out, as at speeds far below √(g times the size of the body).
         repose: Angle of repose [°]: below a face that looks down and leans less than this, sand does not fill the

@@ -20,7 +20,7 @@ wp.set_module_options({"enable_backward": False})
 _LOOKS_DOWN = 0.3  # downward part of the normal from which on a face is borne by the sand below it
 _STEEPEST = 3.0  # slope of sand between neighbours that counts, beyond it is the wall of a furrow
 _RIM = 0.3  # horizontal part of the faces of a mass, by the part that looks down, from which on it may be at the rim
-_SOFT = 0.5  # of the inverse squared step: friction that grows over a very short way stays this soft
+_SOFT = 0.5  # of the inverse squared step: friction that would grow over a very short way is at most this stiff
 
 MEMORY = 5
 """Numbers that a mass remembers [m]: how far sand is below it, how far it was dragged along (three), how far it has
@@ -270,12 +270,13 @@ def hindered_of(types: Layout) -> wp.Function:
             normal = pressing / size
             way = sand.friction_way
             if way > real(0.0):
+                way = wp.max(way, friction * horizon * horizon / real(wp.static(_SOFT)))
                 slip += v_from * horizon  # what it has come in the last step: no creep while it is held
                 slip -= wp.dot(slip, normal) * normal
                 dragged = wp.length(slip)
                 if dragged > way:
                     slip = slip * (way / dragged)
-                a -= slip * wp.min(friction / way, real(wp.static(_SOFT)) / (horizon * horizon))
+                a -= slip * (friction / way)
             else:
                 a = rubbed(v_from, a, normal, friction, horizon)
         sand.hollows[at + 1] = slip[0]
