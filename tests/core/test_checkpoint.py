@@ -226,3 +226,12 @@ def test_a_folder_that_cannot_be_written(growth: Make, tmp_path: Path) -> None:
 def test_a_checkpoint_of_another_physics_names_both(saved: Path) -> None:
     with pytest.raises(FileFormatError, match="is a checkpoint of growth, and this is a simulation of decay"):
         load_checkpoint(saved, "decay-3", 1.0, lambda arrays, changes: None)
+
+
+def test_steps_that_the_simulation_did_not_take_are_not_saved(growth: Make, tmp_path: Path) -> None:
+    """Those of an environment, which saves itself: a file that nobody could load is not written."""
+    simulation = Simulation(growth())
+    simulation.solver.advance(simulation.state, 3)
+    with pytest.raises(InvalidValue, match="has done 3 steps, and its simulation only 0 .* save the environment"):
+        simulation.save(tmp_path / "x.npz")
+    assert list(tmp_path.iterdir()) == []

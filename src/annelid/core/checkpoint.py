@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.archives import Arrays, archive_header, read_archive, write_archive
-from annelid.core.errors import FileFormatError
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.recording.file_kinds import CHECKPOINT, annelid_version, what_it_is
 from annelid.core.state import State, state_arrays
 
@@ -45,6 +45,12 @@ def save_checkpoint(
     header = {"model": fingerprint, "dt": float(dt), "step": int(step), "settings": dict(settings or {})}
     header |= {"scene": scene, "file": file, "annelid": annelid_version()}
     arrays = {f"state/{name}": array.numpy() for name, array in state_arrays(state).items()}
+    clock = arrays.get("state/clock")
+    if clock is not None and (clock != step).any():  # nobody could load it
+        raise InvalidValue(
+            f"the state has done {int(clock.max())} steps, and its simulation only {step} of them: where an "
+            "environment takes steps, save the environment instead."
+        )
     write_archive(path, KIND, header, {**arrays, **{f"changes/{name}": a for name, a in (changes or {}).items()}})
 
 
