@@ -108,8 +108,12 @@ def furrow_of(grain_radius: float) -> Furrow:
 
 
 def stirred_share(grain_radius: float, radius: float) -> float:
-    """Share of what plates meet that grains of a radius resist a robot with which has stirred them, of another [m].
+    """By what share of the resistance that plates meet grains resist a robot which has stirred them.
 
-    Coarse grains resist more: a robot has to move all those that it touches. None resist more than what plates meet.
+    Coarse grains resist more: a robot has to move all those that it touches. None resist more than they do plates.
+
+    Args:
+        grain_radius: Radius of the grains [m].
+        radius: Radius of the robot [m].
     """
     return min(1.0, _STIRRED * (1.0 + _WIDER * grain_radius / radius) ** 2)
