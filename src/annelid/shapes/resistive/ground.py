@@ -76,7 +76,7 @@ class ResistiveGround(Named):
         if self.stiffness is not None and self.repose is not None:
             raise InvalidValue(
                 f"resistive ground with stiffness={self.stiffness:g} keeps the hollows of all faces that do not look "
-                f"up, whatever repose={self.repose:g} is: leave repose=None."
+                f"up, whatever repose={self.repose:g} is: leave repose=None, or give it to a Furrow(repose=...)."
             )
         if self.furrow is not None and not isinstance(self.furrow, Furrow):
             raise InvalidValue(f"furrow of resistive ground must be a Furrow, or None, not {self.furrow!r}.")
