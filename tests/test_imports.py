@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from .source_trees import statements
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "annelid"
 FACADE = "annelid"
@@ -39,15 +41,6 @@ def is_unit(name: str) -> bool:
 def import_statements(source: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """All import statements of a text; reading them is most of the work, and both kinds of test need them."""
     return tuple(node for node in statements(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom))
-
-
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements below a node; expressions, which are most of a source, hold none."""
-    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inner = node.__dict__.get(part)
-        for each in inner if isinstance(inner, list) else ():  # the body of a lambda is none
-            yield each
-            yield from statements(each)
 
 
 def imported_units(source: str, module: list[str], *, is_package: bool = False) -> set[str]:

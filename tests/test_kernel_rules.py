@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from .source_trees import statements
+
 PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
 
 ATOMICS = {
@@ -71,15 +73,6 @@ def read_source(path: Path) -> Source:
             file = PACKAGE.joinpath(*node.module.split(".")[1:]).with_suffix(".py")
             source.imports |= {alias.asname or alias.name: (file, alias.name) for alias in node.names}
     return source
-
-
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements below a node: expressions, which are most of a source, hold no functions."""
-    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-        inner = node.__dict__.get(part)
-        for each in inner if isinstance(inner, list) else ():  # the body of a lambda is none
-            yield each
-            yield from statements(each)
 
 
 @functools.cache
