@@ -142,9 +142,13 @@ class Launches:
 
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
-        divided = solving.divided_begin_kernels(features, _LANES_BESIDE) if self._divided else ()
-        begin = divided or (solving.begin_kernel(features),)
-        used = [(kernel, _SWEEP_BLOCK) for kernel in (*begin, solving.follow_kernel(features))]
+        if self._divided:
+            begin = solving.divided_begin_kernels(features, _LANES_BESIDE)
+            follow = solving.divided_follow_kernels(features, _LANES_BESIDE)
+            sweeps = (*begin, *follow)
+        else:
+            sweeps = (solving.begin_kernel(features), solving.follow_kernel(features))
+        used = [(kernel, _SWEEP_BLOCK) for kernel in sweeps]
         used += [(solving.complete_kernel(features), _BLOCK), (solving.next_pair, 1)]
         if features.tracked:
             used += [(kernel, block) for kernel in solving.expect_kernels(features)]
@@ -180,7 +184,12 @@ class Launches:
         model, ends = self.model, (self.there, self.here)
         for number in range(2):
             inputs = [number, model.parameters, ends[number], self.lists, self.bodies, ends[1 - number]]
-            self._launch(solving.follow_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
+            if self._divided:
+                apart, beside = solving.divided_follow_kernels(model.features, _LANES_BESIDE)
+                self._sweep_apart(apart, inputs)
+                self._sweep_beside(beside, inputs)
+            else:
+                self._launch(solving.follow_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
             self._follow_sweep(step, number)
         self._launch(solving.next_pair, 1, [model.sweeps, self.lists], block=1)
 

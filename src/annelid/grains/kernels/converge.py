@@ -269,19 +269,35 @@ def in_pair(number: int, lists: Lists) -> int:
 
 @functools.cache
 def begin_row(features: Features, rows: int) -> wp.Function:
-    """A function `(i, lane, lanes, ...)`: the plain sweep that a step begins with; halted ones hand grains on."""
+    """A function `(i, lane, lanes, step, ...)`: the plain sweep of a step; halted ones hand grains on."""
     begin = grain_sweep(features, blended=False, rows=rows)
 
     @wp.func
     def row(
-        i: int, lane: int, lanes: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
-        grains_out: Grains,
+        i: int, lane: int, lanes: int, step: int, parameters: Parameters, grains: Grains, lists: Lists,
+        bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
         if lists.flags[wp.static(HALTED)] == 1:
             if lane == 0:
                 hand_back(i, grains, grains_out)
         else:
             begin(i, lane, lanes, wp.static(BEGINS), parameters, grains, lists, bodies, grains_out)
+
+    return row
+
+
+@functools.cache
+def follow_row(features: Features, rows: int) -> wp.Function:
+    """A function `(i, lane, lanes, number, ...)`: a sweep that follows; worlds that are solved leave it out."""
+    follow = grain_sweep(features, blended=True, rows=rows)
+
+    @wp.func
+    def row(
+        i: int, lane: int, lanes: int, number: int, parameters: Parameters, grains: Grains, lists: Lists,
+        bodies: Bodies, grains_out: Grains,
+    ):  # fmt: skip
+        if lists.flags[wp.static(HALTED)] == 0:
+            follow(i, lane, lanes, in_pair(number, lists), parameters, grains, lists, bodies, grains_out)
 
     return row
 
@@ -295,28 +311,49 @@ def note_step(step: int, lists: Lists):
         lists.active[1] = 0
 
 
-@functools.cache
+@wp.func
+def note_nothing(number: int, lists: Lists):
+    """What it does as a sweep follows."""
+
+
 def begin_kernel(features: Features) -> wp.Kernel:
     """The plain sweep over all grains that a step begins with, a thread a grain."""
-    row = begin_row(features, ALL)
+    return _sweep_kernel(begin_row(features, ALL), note_step)
 
+
+def follow_kernel(features: Features) -> wp.Kernel:
+    """The sweeps that may follow, a thread a grain."""
+    return _sweep_kernel(follow_row(features, ALL), note_nothing)
+
+
+def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
+    """The first of them in two parts that can be taken side by side; see `program.divided_sweep_kernels`."""
+    return _divided_kernels(begin_row(features, APART), begin_row(features, BESIDE), note_step, lanes)
+
+
+def divided_follow_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
+    """The others in two parts."""
+    return _divided_kernels(follow_row(features, APART), follow_row(features, BESIDE), note_nothing, lanes)
+
+
+@functools.cache
+def _sweep_kernel(row: wp.Function, note: wp.Function) -> wp.Kernel:
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
-    def sweep(step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
+    def sweep(number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
         i = wp.tid()
         if i == 0:
-            note_step(step, lists)
-        row(i, 0, 1, parameters, grains, lists, bodies, grains_out)
+            note(number, lists)
+        row(i, 0, 1, number, parameters, grains, lists, bodies, grains_out)
 
     return sweep
 
 
 @functools.cache
-def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
-    """The same in two parts that can be taken side by side; see `program.divided_sweep_kernels`."""
-    apart, beside = begin_row(features, APART), begin_row(features, BESIDE)
-
+def _divided_kernels(
+    apart: wp.Function, beside: wp.Function, note: wp.Function, lanes: int
+) -> tuple[wp.Kernel, wp.Kernel]:
     @wp.kernel(
         module="unique",
         enable_backward=False,
@@ -325,43 +362,27 @@ def divided_begin_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp
         cuda_max_registers=FEWER_REGISTERS,
     )
     def sweep_apart(
-        step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
+        number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
     ):  # fmt: skip
         i = wp.tid()
         if i == 0:
-            note_step(step, lists)
+            note(number, lists)
         if lists.beside[i] == 0:
-            apart(i, 0, 1, parameters, grains, lists, bodies, grains_out)
+            apart(i, 0, 1, number, parameters, grains, lists, bodies, grains_out)
 
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
     )
     def sweep_beside(
-        threads: int, step: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
+        threads: int, number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
         grains_out: Grains,
     ):  # fmt: skip
         t = wp.tid()
         for r in range(t // wp.static(lanes), lists.beside_count[0], threads // wp.static(lanes)):
             i = lists.beside_rows[r]
-            beside(i, t % wp.static(lanes), wp.static(lanes), parameters, grains, lists, bodies, grains_out)
+            beside(i, t % wp.static(lanes), wp.static(lanes), number, parameters, grains, lists, bodies, grains_out)
 
     return sweep_apart, sweep_beside
-
-
-@functools.cache
-def follow_kernel(features: Features) -> wp.Kernel:
-    """The sweeps that may follow, a thread a grain; worlds that are solved leave them out."""
-    follow = grain_sweep(features, blended=True)
-
-    @wp.kernel(
-        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
-    )
-    def sweep_on(number: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains):
-        if lists.flags[wp.static(HALTED)] == 0:
-            now = in_pair(number, lists)
-            follow(wp.tid(), 0, 1, now, parameters, grains, lists, bodies, grains_out)
-
-    return sweep_on
 
 
 @functools.cache
