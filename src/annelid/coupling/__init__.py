@@ -224,7 +224,7 @@ def _warn_of_steps(model: Model) -> None:
     fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep or not deep enough"
     limits = (
         ("spring_dt", model.springs.dt, stable, springy),
-        ("dt", model.dt, model.world.longest_springs * stable, springy),
+        ("dt", model.dt, model.longest_for_springs, springy),
         ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
         ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads, solved=model.world.converges), fast),
     )

@@ -13,7 +13,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.words import with_article
 from annelid.coupling.guests import Guests
 from annelid.coupling.start import make_room, require_outside
-from annelid.coupling.steps import loads_on
+from annelid.coupling.steps import loads_on, longest_for_springs
 from annelid.coupling.surface import STRETCH, meeting_points
 from annelid.coupling.world import World
 from annelid.grains.steps import meeting_sweeps
@@ -43,6 +43,7 @@ class Model:
         guests: The points of the surface of the body that grains meet.
         springs: The model of the spring body.
         grains: The model of the grains, the guests and the rigid bodies.
+        longest_for_springs: Longest step of the grains that the springs allow [s].
         substeps: Steps of the springs in a step of the grains.
     """
 
@@ -92,7 +93,9 @@ class Model:
         if (steady := world.steadied(self.world, self.springs.stable_step())) is not self.world:
             self.world = steady
             self.springs = self._springs(body, lanes)
-        self.substeps = self.world.substeps(one, self.loads, self.springs.stable_step())
+        stable = self.springs.stable_step()
+        self.longest_for_springs = longest_for_springs(body, stable, solved=self.world.converges)
+        self.substeps = self.world.substeps(one, self.loads, self.longest_for_springs)
         self.grains = grains.Model(
             self.guests.among(self.bed, self.skin),
             world=self.world.grains_world(self.dt),

@@ -10,7 +10,7 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto
 from annelid.coupling.meeting import MeetingWorld, require_options
-from annelid.coupling.steps import LONGEST, LONGEST_SOLVED, rounded_down
+from annelid.coupling.steps import rounded_down
 from annelid.grains import Bed
 from annelid.grains.steps import Load
 from annelid.shapes import Surface
@@ -77,11 +77,11 @@ class World(MeetingWorld):
         part = chosen.spring_dt / math.ceil(chosen.spring_dt / (_STEADY * stable))
         return replace(chosen, spring_dt=rounded_down(part) if self.dt == "auto" else part)
 
-    def substeps(self, bed: Bed, loads: Sequence[Load], stable: float) -> int:
-        """Steps of the springs in a step of the grains; `stable` is the stable step of the springs [s]."""
+    def substeps(self, bed: Bed, loads: Sequence[Load], longest: float) -> int:
+        """Steps of the springs in a step of the grains, which these allow to be so long at most [s]."""
         assert self.spring_dt != "auto", "fit the world to body and bed first"
         if self.dt == "auto":
-            wanted = min(self.longest(bed, loads), self.longest_springs * stable)
+            wanted = min(self.longest(bed, loads), longest)
             return int(min(max(wanted / self.spring_dt * (1.0 + _WHOLE), 1.0), _MOST_SUBSTEPS))
         ratio = self.dt / self.spring_dt if self.spring_dt > 0.0 else math.nan
         nearest = max(1, round(ratio)) if math.isfinite(ratio) else 1
@@ -91,11 +91,6 @@ class World(MeetingWorld):
                 f"use dt = {nearest * self.spring_dt:.6g} s, or spring_dt = {self.dt / nearest:.6g} s."
             )
         return nearest
-
-    @property
-    def longest_springs(self) -> float:
-        """Longest step of the grains, in stable steps of the springs, in a world that is fitted to body and bed."""
-        return LONGEST_SOLVED if self.converges else LONGEST
 
     def springs_world(self) -> SpringsWorld:
         """What surrounds the spring bodies."""

@@ -143,11 +143,10 @@ class Launches:
     def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
         features, block = self.model.features, body_programs.BODY_BLOCK
         if self._divided:
-            begin = solving.divided_begin_kernels(features, _LANES_BESIDE)
-            follow = solving.divided_follow_kernels(features, _LANES_BESIDE)
-            sweeps = (*begin, *follow)
+            sweeps = [*solving.divided_begin_kernels(features, _LANES_BESIDE)]
+            sweeps += solving.divided_follow_kernels(features, _LANES_BESIDE)
         else:
-            sweeps = (solving.begin_kernel(features), solving.follow_kernel(features))
+            sweeps = [solving.begin_kernel(features), solving.follow_kernel(features)]
         used = [(kernel, _SWEEP_BLOCK) for kernel in sweeps]
         used += [(solving.complete_kernel(features), _BLOCK), (solving.next_pair, 1)]
         if features.tracked:

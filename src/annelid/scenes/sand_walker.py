@@ -86,7 +86,7 @@ class SandWalker(Checked):
                 inside="remove",
                 spring_dt=_DT,
                 springs={"velocity_damping": 2.0},
-                grains={"converge": False},  # steps that converge are longer and shake springs without damping
+                grains={"converge": False},  # springs without damping keep steps so short that a plain sweep does
                 device=device,
                 threads=threads,
             )
