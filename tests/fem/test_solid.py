@@ -14,7 +14,7 @@ from annelid import fem
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.solid import HugeSolid
 from annelid.materials import NeoHooke
-from annelid.shapes import Box, TetMesh, tet_beam
+from annelid.shapes import Box, TetMesh, ground, tet_beam
 
 from .solids import bar, rubber
 
@@ -218,6 +218,16 @@ def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
         fem.simulation(solid, actuators=3, device="cpu")
     with pytest.raises(UnknownName, match="no option of a solid named 'densities'"):
         fem.Solid(mesh, "steel", densities=1.0)
+
+
+def test_worlds_and_obstacles_that_are_not_there_are_refused() -> None:
+    pair = fem.simulation(bar(), worlds=2, device="cpu")
+    for number in (2, -1):
+        with pytest.raises(InvalidValue, match=f"there is no world {number}: worlds are 0 to 1"):
+            pair.solver.world(pair.state, number)
+    touching = fem.simulation(bar(), obstacles=[ground(0.5, height=-9.0), ground(0.5, height=-10.0)], device="cpu")
+    with pytest.raises(InvalidValue, match="a sensor of an obstacle needs one"):
+        touching.sensors.add("place", fem.obstacle_position(None))  # it read the sum of all places
 
 
 def test_a_solid_that_is_held_everywhere_is_refused() -> None:
