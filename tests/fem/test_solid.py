@@ -14,7 +14,7 @@ from annelid import fem
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.fem.solid import HugeSolid
 from annelid.materials import NeoHooke
-from annelid.shapes import Box, TetMesh, tet_beam
+from annelid.shapes import Box, TetMesh, ground, tet_beam
 
 from .solids import bar, rubber
 
@@ -145,6 +145,9 @@ def test_bad_meshes_are_refused() -> None:
         fem.Solid(mesh(np.concatenate([good.nodes, [[9.0, 9.0, 9.0]]]), good.tetrahedra), "steel")
     with pytest.raises(InvalidMesh, match="names node 99"):
         fem.Solid(mesh(good.nodes, np.where(good.tetrahedra == 7, 99, good.tetrahedra)), "steel")
+    twice = TetMesh(good.nodes, np.concatenate([good.tetrahedra, good.tetrahedra[:1]]))
+    with pytest.raises(InvalidMesh, match="belong to more than two tetrahedra.*remove doubles"):
+        fem.Solid(twice, "steel")  # it would weigh and resist twice there
     with pytest.raises(InvalidMesh, match="finite"):
         fem.Solid(mesh(np.where(good.nodes > 0.5, np.nan, good.nodes), good.tetrahedra), "steel")
 
@@ -207,6 +210,24 @@ def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
         solid.fix([-2, 1])
     with pytest.raises(InvalidValue, match="nodes are chosen by"):
         solid.fix([[0, 1]])
+    with pytest.raises(InvalidValue, match="the name of a group must be a word, not 3"):
+        solid.group(3, "tip")
+    with pytest.raises(InvalidValue, match="an extra of a solid must be a fem.ElementSet, not int: 3"):
+        fem.equilibrium(solid, extras=[3], device="cpu")
+    with pytest.raises(InvalidValue, match="actuators of a solid must be a list of actuators, not int: 3"):
+        fem.simulation(solid, actuators=3, device="cpu")
+    with pytest.raises(UnknownName, match="no option of a solid named 'densities'"):
+        fem.Solid(mesh, "steel", densities=1.0)
+
+
+def test_worlds_and_obstacles_that_are_not_there_are_refused() -> None:
+    pair = fem.simulation(bar(), worlds=2, device="cpu")
+    for number in (2, -1):
+        with pytest.raises(InvalidValue, match=f"there is no world {number}: worlds are 0 to 1"):
+            pair.solver.world(pair.state, number)
+    touching = fem.simulation(bar(), obstacles=[ground(0.5, height=-9.0), ground(0.5, height=-10.0)], device="cpu")
+    with pytest.raises(InvalidValue, match="a sensor of an obstacle needs one"):
+        touching.sensors.add("place", fem.obstacle_position(None))  # it read the sum of all places
 
 
 def test_a_solid_that_is_held_everywhere_is_refused() -> None:

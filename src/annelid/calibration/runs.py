@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid.calibration.tracks import LengthUnit, TimeUnit, Tracks, read_tracks
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Named
+from annelid.core.options import Named, require_kind
 
 Load = Sequence[float] | Callable[[float], Sequence[float]]
 """A force [N], shape [3], or a function of time [s] that returns one."""
@@ -57,6 +57,7 @@ class Run(Named):
 
     def __post_init__(self) -> None:
         if not isinstance(self.tracks, Tracks):
+            require_kind("tracks of a run", self.tracks, (str, Path), "Tracks, or the path of their table")
             path = Path(self.tracks)
             object.__setattr__(self, "tracks", read_tracks(path, unit=self.unit, time_unit=self.time_unit))
             object.__setattr__(self, "name", self.name or path.stem)

@@ -15,6 +15,7 @@ from annelid.calibration.twin import interpolated
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName
 from annelid.fem.newton import NoEquilibrium
 from annelid.materials import Material
+from annelid.shapes.values import step_or
 
 OF_MATERIAL = ("youngs_modulus", "poisson_ratio", "density")
 OF_WORLD = ("velocity_damping",)
@@ -46,7 +47,7 @@ class SolidsTwin:
     ) -> None:
         self._make, self._run, self._markers = make, run, markers
         self._options = {"integrator": "midpoint", **options}
-        self._step = self._options.pop("dt", "auto")
+        self._step = step_or("dt", self._options.pop("dt", "auto"), fem.World.dt)
 
     def motion(self, constants: Mapping[str, np.ndarray], times: np.ndarray) -> np.ndarray:
         """Where markers are; see `Twin`."""
@@ -99,9 +100,8 @@ class SolidsTwin:
 
     def _fitting(self, times: np.ndarray) -> float:
         """A time step with which measured moments fall on steps, where they are evenly spaced [s]."""
-        step = fem.World.dt if self._step == "auto" else float(self._step)
-        spacing = float(np.median(np.diff(times))) if len(times) > 1 else step
-        return spacing / np.ceil(spacing / step - 1e-6) if spacing > step else step
+        spacing = float(np.median(np.diff(times))) if len(times) > 1 else self._step
+        return spacing / np.ceil(spacing / self._step - 1e-6) if spacing > self._step else self._step
 
     def _equilibrium(self, solid: fem.Solid, stage: Stage) -> np.ndarray:
         options = {name: self._options[name] for name in _STATIC if name in self._options}

@@ -19,6 +19,12 @@ Auto = Literal["auto"]
 """What an option is set to where the library shall choose."""
 
 
+def require_word(what: str, given: object) -> None:
+    """Refuse a name that is no word: "the name of a group must be a word, not 3"."""
+    if not isinstance(given, str) or not given.strip():
+        raise InvalidValue(f"{what} must be a word, not {given!r:.60}.")
+
+
 def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
     """Refuse what is of another kind: "the body must be a springs.Body, not a Bed"."""
     if not isinstance(given, kind):
@@ -48,7 +54,7 @@ def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callabl
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        known = list(inspect.signature(function).parameters)
+        known = [name for name in inspect.signature(function).parameters if name != "self"]
 
         @functools.wraps(function)
         def checked(*given: P.args, **options: P.kwargs) -> T:

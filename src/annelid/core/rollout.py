@@ -19,7 +19,7 @@ from annelid.core.described import Described
 from annelid.core.device_rates import any_nonzero
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.core.memory import device_memory, size_in_words
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.track import Track
 from annelid.core.warp_loss import WarpLoss
@@ -57,6 +57,7 @@ class Rollout(Described):
         number: How many motions were begun; the way back is that of the last one.
     """
 
+    @spelled_out("a rollout")
     def __init__(
         self,
         simulation: Simulation[Any],
@@ -142,6 +143,7 @@ class Rollout(Described):
                 of several: waves go on from there. Positions and velocities then are those of the motion before.
         """
         self._require_begin(after)
+        require_kind("parameters of a rollout", parameters or {}, Mapping, "values by name, {name: value}")
         given = dict(parameters or {})
         for name in given:
             self._require_known(name)

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Auto, spelled_out
+from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
@@ -268,6 +268,7 @@ def simulation(
         )
     contacts = touched_by(solid, world.touched, world.contact, chosen)
     sand = None if world.sand is None else Sand(solid, world.sand, world.dt, chosen)
+    require_kind("actuators of a solid", actuators, Sequence, "a list of actuators")
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
         raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")

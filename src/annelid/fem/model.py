@@ -83,6 +83,7 @@ class Model:
         self.gravity = _gravity(self.world.gravity)
         self.extras = tuple(extras)
         for extra in self.extras:
+            require_kind("an extra of a solid", extra, ElementSet, "a fem.ElementSet")
             if extra.device != self.device:
                 raise InvalidValue(f"an element set is on {extra.device}, the solid on {self.device}; use one device.")
         if solid.held.all():

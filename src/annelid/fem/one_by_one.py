@@ -93,6 +93,8 @@ class OneByOne(Generic[S]):
 
     def world(self, state: S, world: int) -> S:
         """One of the worlds as a state of its own; the next call overwrites it, and nothing is written back."""
+        if not 0 <= world < self.count:
+            raise InvalidValue(f"there is no world {world!r}: worlds are 0 to {self.count - 1}.")
         if self.count == 1:
             return state
         self._lay_parameters(state.variation)

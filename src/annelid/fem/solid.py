@@ -17,7 +17,7 @@ from annelid.core.described import Described, extent
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, require_word, spelled_out
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -71,6 +71,7 @@ class Solid(Described):
         fabrics: Fabrics that reinforce its surface, as they lie on its faces.
     """
 
+    @spelled_out("a solid")
     def __init__(
         self,
         mesh: Mesh,
@@ -90,6 +91,8 @@ class Solid(Described):
         self.nodes = np.array(mesh.nodes, float)
         self.elements = np.array(mesh.tetrahedra, np.int32)
         _require_sound(self.nodes, self.elements)
+        if isinstance(mesh, WithBoundary):
+            mesh.boundary()  # refuses tetrahedra that are there twice or overlap, which would resist and weigh twice
         _warn_of_size(float(np.ptp(self.nodes, axis=0).max()))
         one = np.zeros(len(self.elements), np.int32)
         self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
@@ -187,6 +190,7 @@ class Solid(Described):
 
     def group(self, name: str, where: Where) -> Solid:
         """Give a set of nodes a name."""
+        require_word("the name of a group", name)
         self.groups[name] = self._some(where, "be named")
         return self
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.materials.laws import Law
 
 _MOST_STRAIN = 100.0  # that anybody has measured, and more
@@ -51,8 +51,7 @@ class Material(Named):
     prony: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise InvalidValue(f"the name of a material must be a word, not {self.name!r}.")
+        require_word("the name of a material", self.name)
         for name, unit in (("density", "kg/m^3"), ("youngs_modulus", "Pa"), ("yield_strain", "-")):
             if not self._number(name) > 0.0:
                 raise self._invalid(name, f"give a finite number above 0 [{unit}]")

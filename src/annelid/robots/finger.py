@@ -23,6 +23,7 @@ _END, _CHAMBER, _PARTITION, _GROOVE, _DEAD_GROOVE = range(5)
 _TIP = -0.01  # height of its middle [m]
 
 
+@spelled_out("a finger")
 def finger(
     *,
     filling: Literal["pneumatic", "hydraulic"] = "hydraulic",

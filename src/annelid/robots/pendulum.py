@@ -27,6 +27,7 @@ _HOOPS, _HOOP_MODULUS = 5, 1e6
 _MOST_RESOLUTION = 50
 
 
+@spelled_out("a pendulum")
 def pendulum(
     *,
     weight: Literal["hydrostatic", "columns"] = "hydrostatic",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.options import spelled_out
 from annelid.robots.trunk import trunk_parts
 from annelid.shapes import Box, Rigid, Surface, ground, turned_about
 from annelid.shapes.values import require_positive
@@ -17,6 +18,7 @@ REACH = 1e-3
 _CUBE = Box((0.03, 0.03, 0.03))
 
 
+@spelled_out("a pusher")
 def pusher(
     thing: Any = _CUBE,
     *,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.materials import Material
 from annelid.robots.finger import finger_mesh
@@ -51,6 +52,7 @@ class SoftGripper:
         return fem.simulation(self.solid, obstacles=obstacles, actuators=self.actuators, dt=dt, **options)
 
 
+@spelled_out("a gripper")
 def gripper(
     *,
     fingers: int = 3,

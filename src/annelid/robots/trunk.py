@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.options import spelled_out
 from annelid.materials import Material, material
 from annelid.shapes import Path, Surface, TetMesh, tet_trunk
 
@@ -65,6 +66,7 @@ def trunk_parts(
     return solid, cables
 
 
+@spelled_out("a trunk")
 def trunk(
     *, tension: float = 8.0, modulus: float = 300e3, device: Any = "auto", threads: int | None = None
 ) -> fem.Robot:

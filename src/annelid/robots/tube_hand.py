@@ -9,6 +9,7 @@ from operator import add
 import numpy as np
 
 from annelid import fem
+from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.robots.soft_gripper import SoftGripper
 from annelid.robots.things import SOFT_THING
@@ -19,6 +20,7 @@ from annelid.shapes.values import require_count, require_positive
 _MOST_FINGERS = 8
 
 
+@spelled_out("a hand of tubes")
 def tube_hand(
     *,
     fingers: int = 2,

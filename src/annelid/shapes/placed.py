@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
 from annelid.shapes.values import Floats, Vector, as_axis, as_points, as_vector
@@ -78,8 +78,8 @@ def placed(shape: Shape, position: Vector, rotation: Quaternion) -> Shape:
 
 def turned_about(axis: str | ArrayLike, angle: float) -> Quaternion:
     """The quaternion (x, y, z, w) of a turn by an angle [rad] about an axis: 'x', 'y', 'z' or any vector."""
-    if not math.isfinite(angle):
-        raise InvalidValue(f"the angle of a turn must be finite, not {angle}.")
+    if not is_number(angle):
+        raise InvalidValue(f"the angle of a turn must be finite, not {angle!r}.")
     x, y, z, w = Rotation.from_rotvec(angle * np.array(as_axis(axis))).as_quat().tolist()
     return x, y, z, w
 

@@ -90,6 +90,13 @@ def test_efforts_by_name_and_their_checks() -> None:
         (lambda: fem.Pneumatic(name="p", pressure_rate=0.0), "never change"),
         (lambda: fem.Hydraulic(name="h", weight="guessed"), "'hydrostatic' or 'columns'"),
         (lambda: fem.PointForce(name="f", at=0, direction=(0.0, 0.0, 0.0)), "direction of f"),
+        (lambda: fem.PointForce(name="f", at=0, direction="up"), "direction of f"),
+        (lambda: fem.Pneumatic(name=3), "the name of an actuator must be a word, not 3"),
+        (lambda: fem.Point(name="", at=0), "the name of an effector must be a word, not ''"),
+        (lambda: fem.Limits(2.0, 1.0), "limits: the limits 2 and 1 exclude every value"),
+        (lambda: fem.Limits(float("nan"), 1.0), r"limits = \(nan, 1.0\) cannot be used"),
+        (lambda: fem.Limits("low", 1.0), r"limits = \('low', 1.0\) cannot be used"),
+        (lambda: fem.Limits(0.0, 1.0, rate=-1.0), "never change"),
     ],
 )
 def test_bad_actuators_are_refused(make, words: str) -> None:
@@ -112,6 +119,28 @@ def test_actuators_that_do_not_fit_the_solid_are_refused() -> None:
         hollow(fem.Pneumatic(name="air"), fem.Pneumatic(name="air"))
     with pytest.raises(InvalidMesh):
         hollow(fem.Pneumatic(name="air", cavity=fem.Cavity(np.array([[0, 1, 2]]))))
+
+
+def test_limits_that_are_none_leave_a_robot_with_those_before() -> None:
+    robot = trunk()
+    name, before = robot.names[0], robot.limits[0]
+    with pytest.raises(InvalidValue, match=r"limits of the effort of .* must be a fem.Limits\(low, high\), not tuple"):
+        robot.limit(name, effort=(0.0, 1.0))
+    assert robot.limits[0] == before
+
+
+def test_misspelt_options_of_robots_and_controls_are_refused_by_name() -> None:
+    robot = trunk()
+    with pytest.raises(UnknownName, match="option of a robot named 'obstacle'"):
+        fem.Robot(robot.solid, robot.actuators, obstacle=[])
+    with pytest.raises(UnknownName, match="option of forward control named 'time'"):
+        fem.Forward(robot, time=1.0)
+    with pytest.raises(UnknownName, match="It is an option of fem.InverseSettings"):
+        fem.Inverse(robot, energy=1e-3)
+    with pytest.raises(InvalidValue, match="a sink must be a stream or a function that takes a step, not 3"):
+        fem.Inverse(robot, sinks=[3])
+    with pytest.raises(InvalidValue, match=r"strokes must be a list of names, not 'up'"):
+        fem.forward_simulation(robot, strokes="up")
 
 
 def test_a_robot_that_nothing_holds_is_refused() -> None:

@@ -36,5 +36,9 @@ def test_bad_paths_are_refused() -> None:
         fem.Path(np.array([[0.0, np.nan, 0.0]]), np.array([0.0]))
     with pytest.raises(InvalidValue, match="speed"):
         fem.Path.at_speed(POINTS, 0.0)
-    with pytest.raises(InvalidValue, match="length"):
-        list(fem.Path.at_speed(POINTS, 1.0).steps(-1.0))
+    for length in (-1.0, "short"):
+        with pytest.raises(InvalidValue, match="length"):
+            list(fem.Path.at_speed(POINTS, 1.0).steps(length))
+    for points in ([], 3, "ab", [[0.0, 1.0]]):
+        with pytest.raises(InvalidValue, match=r"the points of a path must be finite numbers of shape \[p, 3\]"):
+            fem.Path.at_speed(points, 1.0)

@@ -84,6 +84,9 @@ def test_names_sizes_and_scales_are_checked(tmp_path: Path) -> None:
     path = write(tmp_path / "mesh.vtk", mesh.nodes, [("tetra", mesh.tetrahedra)])
     with pytest.raises(InvalidMesh, match="there is no file"):
         TetMesh.read(tmp_path / "none.msh")
+    (tmp_path / "words.msh").write_text("no mesh\n")
+    with pytest.raises(InvalidMesh, match="words.msh is no gmsh file, or damaged; write it again as gmsh"):
+        TetMesh.read(tmp_path / "words.msh")
     with pytest.raises(InvalidMesh, match="suffix '.stl'"):
         TetMesh.read(tmp_path / "mesh.stl")
     with pytest.raises(InvalidMesh, match="more than 10"):

@@ -208,6 +208,10 @@ def test_meshes_turn_and_are_joined_with_regions_and_cells_of_their_own():
     assert np.ptp(upright.nodes, axis=0) == pytest.approx([1.0, 1.0, 2.0])
     assert upright.volume == pytest.approx(beam.volume)
     both = beam + upright.moved((5.0, 0.0, 0.0)).labelled(3)
+    with pytest.raises(InvalidMesh, match="regions must be whole numbers"):
+        upright.labelled(1.5)
+    with pytest.raises(InvalidValue, match="the angle of a turn must be finite, not 'half'"):
+        upright.rotated("z", "half")
     assert both.volume == pytest.approx(2.0 * beam.volume)
     assert set(both.regions.tolist()) == {0, 3}
     assert len(both.surfaces()) == 2

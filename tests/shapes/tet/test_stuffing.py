@@ -213,6 +213,35 @@ def test_inner_surfaces_must_face_inwards() -> None:
     assert len(tet_fill(filled.repaired()).cavities()) == 1
 
 
+def beside(*shapes: Shape) -> TriangleMesh:
+    """Surfaces of shapes in one mesh, all facing outwards."""
+    apart = hollowed(*shapes)
+    first = np.arange(len(apart.triangles)) < len(shapes[0].surface(32).triangles)
+    return TriangleMesh(apart.vertices, np.where(first[:, None], apart.triangles, apart.triangles[:, ::-1]))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "fault"),
+    [
+        (beside(Sphere(0.3), Sphere(0.3, center=(0.3, 0.0, 0.0))), "overlap or touch"),
+        (beside(Box((1.0, 0.2, 0.2)), Box((0.2, 0.2, 1.0), center=(0.07, 0.0, 0.03))), "overlap or touch"),
+        (beside(Box((1.0, 0.2, 0.2)), Box((0.2, 0.2, 0.2), center=(0.13, 0.2, 0.0))), "overlap or touch"),
+        (hollowed(Box((1.0, 0.2, 0.2)), Box((0.2, 0.1, 0.2), center=(0.0, 0.0, 0.05))), "reaches out of the solid"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Sphere(0.1), Sphere(0.1, center=(0.1, 0.0, 0.0))), "into another cavity"),
+    ],
+)
+def test_surfaces_that_overlap_are_refused_before_anything_is_filled(mesh: TriangleMesh, fault: str) -> None:
+    """Finer pitches were tried for minutes, up to 12 GB of memory: none keeps these surfaces apart."""
+    with pytest.raises(InvalidMesh, match=f"{fault}.*unite the parts"):
+        tet_fill(mesh)
+    assert len(tet_fill(mesh, pitch=0.05, tolerance=None).tetrahedra) > 0
+
+
+def test_parts_side_by_side_and_in_a_chamber_are_filled() -> None:
+    apart = beside(Box((1.0, 0.2, 0.2)), Box((1.0, 0.2, 0.2), center=(0.0, 0.4, 0.0)))
+    assert len(tet_fill(apart, pitch=0.05, tolerance=0.1).surfaces()) == 2
+
+
 def test_open_meshes_and_things_without_an_inside_are_refused() -> None:
     box = Box((1.0, 1.0, 1.0)).surface()
     with pytest.raises(InvalidMesh, match="3 edges are open"):

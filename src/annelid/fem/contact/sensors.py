@@ -87,6 +87,8 @@ class ContactSensor(Sensor):
                 "there is no obstacle whose contact could be read: give fem.simulation obstacles; what pieces of the "
                 "solid do to each other is read by fem.self_contact_force_on."
             )
+        if self.obstacle is None and self.quantity != "forces":  # only forces can be summed over all of them
+            raise InvalidValue("a sensor of an obstacle needs one: give its number, its name, or the thing itself.")
         chosen = every if self.obstacle is None else np.array([contacts.number_of(self.obstacle)])
         if self.quantity == "point_forces":
             return self._rows_of_points(contacts, int(chosen[0]))

@@ -17,7 +17,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.mesh import Hollow
@@ -47,6 +47,10 @@ class Actuator(Named):
     """Whether it cannot push: held at a stroke it may go slack."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        require_word("the name of an actuator", self.name)
+        self.limits()
 
     def limits(self) -> tuple[Limits, Limits]:
         """Limits of effort and stroke."""
@@ -89,6 +93,7 @@ class Cable(Actuator):
     pull_rate: float = math.inf
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         effort, _ = self.limits()
         if effort.low < 0.0:
             raise InvalidValue(f"tension of {self.name}: a cable cannot push, so {effort.low:g} N is no limit; give 0.")
@@ -130,9 +135,6 @@ class Chamber(Actuator):
     growth: Span = _FREE
     growth_rate: float = math.inf
     closed: bool = False
-
-    def __post_init__(self) -> None:
-        self.limits()
 
     def limits(self) -> tuple[Limits, Limits]:
         """Limits of pressure and growth."""
@@ -233,7 +235,7 @@ class PointForce(Actuator):
     travel_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        self.limits()
+        super().__post_init__()
         _require_direction(self.direction, self.name)
 
     def limits(self) -> tuple[Limits, Limits]:
@@ -265,7 +267,7 @@ class Slide(Actuator):
     travel_rate: float = math.inf
 
     def __post_init__(self) -> None:
-        self.limits()
+        super().__post_init__()
         _require_direction(self.direction, self.name)
 
     def limits(self) -> tuple[Limits, Limits]:
@@ -274,6 +276,9 @@ class Slide(Actuator):
 
 
 def _require_direction(direction: Sequence[float], name: str) -> None:
-    length = float(np.linalg.norm(np.asarray(direction, float)))
-    if np.shape(direction) != (3,) or not (math.isfinite(length) and length > 0.0):
-        raise InvalidValue(f"direction of {name} must be three finite numbers, not {direction!r}.")
+    try:
+        along = np.asarray(direction, float)
+    except (TypeError, ValueError):
+        along = np.empty(0)
+    if along.shape != (3,) or not (np.isfinite(along).all() and along.any()):
+        raise InvalidValue(f"direction of {name} must be three finite numbers, not all 0, not {direction!r}.")

@@ -50,6 +50,8 @@ class Channels:
     def __init__(
         self, actuators: Sequence[Actuator], limits: Sequence[tuple[Limits, Limits]], strokes: Sequence[str] = ()
     ) -> None:
+        if isinstance(strokes, str):
+            raise InvalidValue(f"strokes must be a list of names, not {strokes!r}: write [{strokes!r}] for one.")
         names = [actuator.name for actuator in actuators]
         for name in strokes:
             if name not in names:

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.fem.robots.points import attached, names_node, node_number
 from annelid.fem.solid import Solid
 
@@ -35,6 +35,7 @@ class Effector(Named):
     axes: str = "xyz"
 
     def __post_init__(self) -> None:
+        require_word("the name of an effector", self.name)
         if not (is_number(self.weight) and self.weight > 0.0):
             raise InvalidValue(f"weight of {self.name} = {self.weight!r} cannot be used; give a number above 0.")
         if not self.axes or set(self.axes) - set("xyz"):

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, spelled_out
 from annelid.fem.contact.contacts import Placed
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
@@ -78,6 +78,7 @@ class Forward:
         dt: That time; it can be changed.
     """
 
+    @spelled_out("forward control")
     def __init__(
         self,
         robot: Robot,

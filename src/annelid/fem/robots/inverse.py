@@ -20,7 +20,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import NoEquilibrium, Settings
@@ -146,6 +146,7 @@ class Inverse:
         settle: Whether the robot is brought to rest first; else it must be near an equilibrium.
     """
 
+    @spelled_out("inverse control", **{"fem.InverseSettings, as settings=": InverseSettings})
     def __init__(
         self,
         robot: Robot,
@@ -161,7 +162,7 @@ class Inverse:
             raise InvalidValue("the robot has no actuator, so there is nothing to move it with; give it one.")
         require_optimiser()
         self.robot, self.settings = robot, settings or InverseSettings()
-        self.sinks = list(sinks)
+        self.sinks = _callable(sinks)
         touching = None if robot.touched is None else TouchingRobot(robot)
         self.condenser = Condenser(
             robot, refresh=self._refresh(), sooner=self.settings.refresh or _SOONER,
@@ -554,3 +555,13 @@ class Inverse:
             moved=found.moved,
             passes=found.passes,
         )
+
+
+def _callable(sinks: Iterable[Sink]) -> list[Sink]:
+    """What takes the steps, as a list; what cannot be called with a step is refused before the first one."""
+    require_kind("sinks", sinks, Iterable, "a list of streams or functions that take a step")
+    found = list(sinks)
+    for sink in found:
+        if not callable(sink):
+            raise InvalidValue(f"a sink must be a stream or a function that takes a step, not {sink!r:.60}.")
+    return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 
 Span = float | tuple[float, float]
 """Two limits, or one number at which something is held."""
@@ -26,6 +28,9 @@ class Limits:
     high: float = math.inf
     rate: float = math.inf
 
+    def __post_init__(self) -> None:
+        _require_usable("limits", self.low, self.high, self.rate)
+
     @classmethod
     def of(cls, name: str, span: Span, rate: float = math.inf) -> Limits:
         """Checked limits.
@@ -40,12 +45,7 @@ class Limits:
             low, high, rate = float(low), float(high), float(rate)
         except (TypeError, ValueError):
             raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, or one to hold it at.") from None
-        if math.isnan(low) or math.isnan(high) or (low == high and math.isinf(low)):
-            raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, the lower first.")
-        if low > high:
-            raise InvalidValue(f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first.")
-        if not rate > 0.0:
-            raise InvalidValue(f"{name}: a rate of {rate:g} a second lets it never change; give a number above 0.")
+        _require_usable(name, low, high, rate)
         return cls(low, high, rate)
 
     @property
@@ -77,3 +77,24 @@ class Limits:
         most, done = self.rate * dt, 0.0 if since is None else value - since
         low, high = self.low - value, self.high - value
         return min(max(low, -most - done), most - done), max(min(high, most - done), -most - done)
+
+
+def replaced(
+    name: str, before: tuple[Limits, Limits], effort: Limits | None, stroke: Limits | None
+) -> tuple[Limits, Limits]:
+    """Limits of effort and stroke of an actuator, those that are given in place of those before."""
+    for what, given in (("effort", effort), ("stroke", stroke)):
+        if given is not None:
+            require_kind(f"the limits of the {what} of {name}", given, Limits, "a fem.Limits(low, high)")
+    return effort or before[0], stroke or before[1]
+
+
+def _require_usable(name: str, low: float, high: float, rate: float) -> None:
+    """Refuse limits that are no numbers or exclude every value, and a rate that lets nothing change."""
+    ends = all(isinstance(end, Real) and not math.isnan(end) for end in (low, high))
+    if not ends or (low == high and math.isinf(low)):
+        raise InvalidValue(f"{name} = {(low, high)!r} cannot be used; give two numbers, the lower first.")
+    if low > high:
+        raise InvalidValue(f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first.")
+    if not (isinstance(rate, Real) and rate > 0.0):
+        raise InvalidValue(f"{name}: a rate of {rate!r} a second lets it never change; give a number above 0.")

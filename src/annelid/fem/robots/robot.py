@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, spelled_out
 from annelid.core.replay import Replays, Stage
 from annelid.fem.contact.contacts import touched_by
 from annelid.fem.contact.settings import Contact
@@ -24,7 +24,7 @@ from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.robots.actuators import Actuator, Slide
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
-from annelid.fem.robots.limits import Limits
+from annelid.fem.robots.limits import Limits, replaced
 from annelid.fem.robots.obstacles import Contacts
 from annelid.fem.robots.pins import Pins
 from annelid.fem.solid import Solid
@@ -65,6 +65,7 @@ class Robot:
         size: Largest extent at rest [m].
     """
 
+    @spelled_out("a robot")
     def __init__(
         self,
         solid: Solid,
@@ -223,8 +224,7 @@ class Robot:
     def limit(self, name: str, *, effort: Limits | None = None, stroke: Limits | None = None) -> None:
         """Replace limits of an actuator."""
         i = self.number(name)
-        before = self.limits[i]
-        self.limits[i] = (effort or before[0], stroke or before[1])
+        self.limits[i] = replaced(name, self.limits[i], effort, stroke)
         self._require_exerting()
 
     def hold(self, name: str, stroke: float) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,7 @@ class Path:
     times: np.ndarray
 
     def __post_init__(self) -> None:
-        points, times = np.asarray(self.points, float), np.asarray(self.times, float)
-        if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
-            raise InvalidValue("the points of a path must be finite numbers of shape [p, 3].")
+        points, times = _places(self.points), np.asarray(self.times, float)
         if times.shape != (len(points),) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
             raise InvalidValue(f"a path of {len(points)} points needs as many times that rise.")
         object.__setattr__(self, "points", points)
@@ -35,8 +34,8 @@ class Path:
     @classmethod
     def at_speed(cls, points: ArrayLike, speed: float) -> Path:
         """A path at a steady speed [m/s]."""
-        where = np.asarray(points, float)
-        if not (np.isfinite(speed) and speed > 0.0):
+        where = _places(points)
+        if not (is_number(speed) and speed > 0.0):
             raise InvalidValue(f"speed = {speed!r} cannot be used; give a finite number above 0 [m/s].")
         legs = np.linalg.norm(np.diff(where, axis=0), axis=1)
         return cls(where, np.concatenate([[0.0], np.cumsum(np.maximum(legs, 1e-12) / speed)]))
@@ -52,9 +51,22 @@ class Path:
 
     def steps(self, length: float) -> Iterator[np.ndarray]:
         """Targets along the path that are at most a length [m] apart, its corners among them."""
-        if not (np.isfinite(length) and length > 0.0):
+        if not (is_number(length) and length > 0.0):
             raise InvalidValue(f"length = {length!r} cannot be used; give a finite length above 0 [m].")
         for begin, end in zip(self.points[:-1], self.points[1:], strict=True):
             count = max(1, int(np.ceil(np.linalg.norm(end - begin) / length - 1e-9)))
             for i in range(count):
                 yield begin + (end - begin) * (i + 1) / count
+
+
+def _places(points: ArrayLike) -> np.ndarray:
+    """The points of a path [m], shape [p, 3]."""
+    try:
+        found = np.asarray(points, float)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 2 or len(found) == 0 or found.shape[1] != 3 or not np.isfinite(found).all():
+        raise InvalidValue(
+            f"the points of a path must be finite numbers of shape [p, 3], where it starts first, not {points!r:.60}."
+        )
+    return found

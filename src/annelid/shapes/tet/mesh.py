@@ -184,7 +184,7 @@ class TetMesh:
 
     def labelled(self, region: int) -> TetMesh:
         """A copy that is all of one region, so that it may have a material of its own where meshes are joined."""
-        return replace(self, regions=np.full(len(self.tetrahedra), region, np.int32))
+        return replace(self, regions=np.full(len(self.tetrahedra), region))
 
     def __add__(self, other: TetMesh) -> TetMesh:
         """Both meshes as one, of parts that are not attached to each other; regions keep their numbers."""

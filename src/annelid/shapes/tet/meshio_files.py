@@ -58,9 +58,12 @@ def _parsed(path: Path) -> Any:
         quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
         with quiet[0], quiet[1], bounded(path.stat().st_size):
             return meshio.read(path, file_format=_READERS[path.suffix.lower()])
-    except (Exception, SystemExit) as error:  # the parsers raise whatever their line of code happens to raise
+    except SystemExit:  # what it has printed says no more
+        kind = _READERS[path.suffix.lower()]
+        raise InvalidMesh(f"{path} is no {kind} file, or damaged; write it again as {kind}.") from None
+    except Exception as error:  # the parsers raise whatever their line of code happens to raise
         lines = str(error).strip().splitlines()
-        reason = (lines[0] if lines and not isinstance(error, SystemExit) else type(error).__name__)[:200].rstrip(".")
+        reason = (lines[0] if lines else type(error).__name__)[:200].rstrip(".")
         raise InvalidMesh(f"{path} cannot be read as {path.suffix.lower()[1:]}: {reason}.") from None
 
 

@@ -16,6 +16,7 @@ from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.clipping import Distance, clipped
 from annelid.shapes.tet.mesh import TetMesh
+from annelid.shapes.tet.overlaps import require_apart
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 from annelid.shapes.values import Floats, require_positive
 
@@ -117,6 +118,8 @@ class _Goal:
             count, shell = shells_of(edges_of(solid.triangles))
             shells = np.sort(np.bincount(shell, signed_volumes(solid.vertices, solid.triangles), count))
             _require_cavities_inwards(solid, int((shells > 0.0).sum()))
+            if tolerance is not None:
+                require_apart(solid)
             return cls(tolerance, cavity_tolerance, solid.volume, shells.astype(np.float64), True)
         if isinstance(solid, Shape):
             return cls(tolerance, cavity_tolerance, solid.volume, exact=True)
