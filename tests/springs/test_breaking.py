@@ -35,6 +35,21 @@ def test_a_spring_breaks_beyond_its_yield_strain_only(device):
     assert broken.summary().elastic == 0.0
 
 
+@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "rk4"])
+def test_what_begins_too_long_is_gone_at_both_ends_when_a_mass_is_tied_to_one(device, integrator):
+    pair = stretched_pair(device, 0.2).solver.model.body
+    simulation = springs.simulation(pair, device=device, gravity=(0, 0, 0), integrator=integrator)
+    simulation.step(5)
+    assert [event.step for event in simulation.events] == [0]
+    with simulation.edit() as edit:
+        new = edit.add_masses([[0.0, 1.0, 0.0]], 1.0)
+        edit.add_springs(new, edit.masses(np.array([0])), stiffness=100.0)
+    simulation.step(20)
+    simulation.solver.model.network.verify()
+    assert simulation.solver.model.spring_count == 1
+    assert np.abs(simulation.state.velocities.numpy()).max() == 0.0
+
+
 def test_a_bar_tears_where_it_is_weak_and_both_sides_agree(device):
     body = springs.block((4, 4, 20))
     body.yield_strains[:] = 0.02
