@@ -216,6 +216,14 @@ def test_what_is_no_file_is_not_replaced(growth: Make, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
+@pytest.mark.parametrize("path", ["taken/x.npz", "x\0.npz"])
+def test_a_file_that_cannot_be_there_is_told_in_a_sentence(growth: Make, tmp_path: Path, path: str) -> None:
+    (tmp_path / "taken").write_text("a file, not a folder")
+    with pytest.raises(InvalidValue, match=r"the folder .*taken cannot be made|named by a text or a path"):
+        Simulation(growth()).save(tmp_path / path)
+    assert [found.name for found in tmp_path.iterdir()] == ["taken"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written(growth: Make, tmp_path: Path) -> None:
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)

@@ -305,7 +305,7 @@ def test_bad_blocks_are_refused(options: dict[str, float], words: str) -> None:
         springs.block((3, 3, 3), **options)
 
 
-@pytest.mark.parametrize("shape", [(1, 3, 3), (3, 3), (3, 3, 3, 3), (2.5, 3, 3)])
+@pytest.mark.parametrize("shape", [(1, 3, 3), (3, 3), (3, 3, 3, 3), (2.5, 3, 3), "abc", 3, (3, math.nan, 3)])
 def test_a_block_has_three_whole_numbers_of_masses(shape: Any) -> None:
     with pytest.raises(InvalidValue, match="block"):
         springs.block(shape)
@@ -376,6 +376,32 @@ def test_a_damping_frequency_is_positive(frequency: float) -> None:
 def test_bad_trusses_are_refused(points: Any, bars: Any, diameter: float, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
         springs.truss(points, bars, "steel", diameter)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda body: body.scaled("a"), "scale factor must be positive, not 'a'"),
+        (lambda body: body.scaled((1, 2, 3)), r"scale factor must be positive, not \(1, 2, 3\)"),
+        (lambda body: body.rotated("x", math.nan), "angle of a rotation must be a finite number"),
+        (lambda body: body.rotated("x", 1.0, about=(0.0, 1.0)), "the middle of a rotation"),
+        (lambda body: body + 3, "must be a springs.Body, not int: 3"),
+        (lambda body: body.group(3, [0]), "name of a group must be a text"),
+        (lambda body: body.control(3), "name of a control must be a text"),
+        (lambda body: body.control("a", low="b"), "needs factors"),
+        (lambda body: body.push([0], (0.0, 0.0, math.nan)), "three finite numbers"),
+        (lambda body: body.substep([0], 2.5), "give a whole number from 1"),
+    ],
+)
+def test_a_bad_change_of_a_body_is_told_in_a_sentence(change: Callable[[springs.Body], Any], words: str) -> None:
+    with pytest.raises(InvalidValue, match=words):
+        change(springs.block((2, 2, 2)))
+
+
+@pytest.mark.parametrize("prepare", ["damping", ("dampng",)])
+def test_features_that_cannot_be_prepared_are_refused(prepare: Any) -> None:
+    with pytest.raises(InvalidValue, match="prepare = .* give a tuple of damping and breaking"):
+        springs.World(prepare=prepare)
 
 
 def test_a_function_that_chooses_nothing_is_refused() -> None:

@@ -7,7 +7,7 @@ import pytest
 import warp as wp
 
 from annelid import springs
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.shapes import Plane
 
 
@@ -33,6 +33,21 @@ def test_a_spring_breaks_beyond_its_yield_strain_only(device):
     assert np.abs(broken.state.velocities.numpy()).max() == 0.0
     assert whole.summary().elastic > 0.0
     assert broken.summary().elastic == 0.0
+
+
+@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "rk4"])
+def test_what_begins_too_long_is_gone_at_both_ends_when_a_mass_is_tied_to_one(device, integrator):
+    pair = stretched_pair(device, 0.2).solver.model.body
+    simulation = springs.simulation(pair, device=device, gravity=(0, 0, 0), integrator=integrator)
+    simulation.step(5)
+    assert [event.step for event in simulation.events] == [0]
+    with simulation.edit() as edit:
+        new = edit.add_masses([[0.0, 1.0, 0.0]], 1.0)
+        edit.add_springs(new, edit.masses(np.array([0])), stiffness=100.0)
+    simulation.step(20)
+    simulation.solver.model.network.verify()
+    assert simulation.solver.model.spring_count == 1
+    assert np.abs(simulation.state.velocities.numpy()).max() == 0.0
 
 
 def test_a_bar_tears_where_it_is_weak_and_both_sides_agree(device):
@@ -70,6 +85,26 @@ def test_a_condition_stops_at_the_first_step_where_it_holds(device, condition):
     check.step(1)
     assert check.state.positions.numpy()[:, 2].min() < -0.05
     assert check.state_hash() == simulation.state_hash()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: springs.lower(np.nan), "height of a condition must be a finite number, not nan"),
+        (lambda: springs.higher("a"), "height of a condition must be a finite number, not 'a'"),
+        (lambda: springs.higher(1.0, "xy"), "must be 'x', 'y' or 'z', not 'xy'"),
+        (lambda: springs.faster(-1.0), "speed of a condition must be a number of 0 or more"),
+        (lambda: springs.Energy("kinetic", below=np.nan), "limit of an energy must be a finite number"),
+        (lambda: springs.Energy("heat", below=1.0), "no energy named 'heat'"),
+        (lambda: springs.Collide("all", "all", friction="a"), "friction of a collision .* not a"),
+        (lambda: springs.Collide("all", "all", restitution=None), "restitution of a collision .* not None"),
+        (lambda: springs.box((1.0, 1.0), 0.1, "pla"), "the size of a box = .* give three finite numbers"),
+        (lambda: springs.box((1, 1, 1), 0.5, "pla", damping_frequency="a"), "damping_frequency must be positive"),
+    ],
+)
+def test_conditions_that_could_never_hold_and_other_bad_numbers_are_refused(make, words):
+    with pytest.raises((InvalidValue, UnknownName), match=words):
+        make()
 
 
 def test_speed_and_energy_conditions(device):

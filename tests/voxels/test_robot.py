@@ -76,6 +76,32 @@ def test_unknown_letter() -> None:
         Robot.from_text("hx", {"h": HARD})
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Robot.from_array(np.full((2, 2), -1)), r"cell \(0, 0\) of a robot is .*-1.*: give a Voxel, None or"),
+        (lambda: Robot.from_array([[1, 2]]), r"cell \(0, 1\) of a robot is 2"),
+        (lambda: Robot.from_array([[1]], [HARD, SOFT]), "must be one Voxel"),
+        (lambda: Robot(np.array([[0.5]]), (HARD,)), "whole numbers of materials"),
+        (lambda: Robot(np.zeros((1, 1), int), (3,)), "must be a voxels.Voxel, not int: 3"),
+        (lambda: Robot(np.zeros((1, 1), int), HARD, controller=3), "controller of a robot must be"),
+        (lambda: voxels.worm(3).with_controller(3), "controller of a robot must be"),
+        (lambda: voxels.largest_connected(np.ones((2, 2), bool)), r"np.where\(mask, 0, -1\)"),
+        (lambda: voxels.worm(3).push(lambda x, y: x == 0), "forces on masses must be finite, of shape"),
+        (lambda: voxels.worm(2.5), "the width of a body = 2.5 cannot be used; give a whole number"),
+        (lambda: voxels.biped("a"), "the length of a body = 'a'"),
+        (lambda: Voxel(mass="a"), "mass of a voxel must be positive, not 'a'"),
+        (lambda: Voxel(restitution=None), "restitution of a voxel must be in .*, not None"),
+        (lambda: Voxel(scaffolding=3), "letters of 'EIXC', not 3"),
+        (lambda: voxels.terrain([(0, 0), (1, 0)]), r"make a voxels.Terrain\(points\)"),
+        (lambda: voxels.World(control_interval="a"), "0 or more steps, not 'a'"),
+    ],
+)
+def test_bad_bodies_and_materials_are_told_in_a_sentence(make, words):
+    with pytest.raises(InvalidValue, match=words):
+        make()
+
+
 def test_welding_of_masses() -> None:
     """A 2×2 box has 9 nodes; 16 masses; the four in the middle are one body."""
     shape = compile_shape([voxels.box(2, 2, Voxel.v1())], [], 1 / 60)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from annelid import control, voxels
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.voxels import Terrain, Voxel
 from annelid.voxels.tasks import Balancing, Carrying, Jumping, Locomotion
 
@@ -170,3 +170,9 @@ def test_bad_durations() -> None:
         Locomotion(seconds=0.0)
     with pytest.raises(InvalidValue, match="angle"):
         Balancing(largest_angle=2.0)
+    with pytest.raises(InvalidValue, match="duration of a task must be a positive time, not 'long'"):
+        Locomotion(seconds="long")
+    with pytest.raises(UnknownName, match="Did you mean 'seconds'"):
+        Jumping(second=3.0)
+    with pytest.raises(InvalidValue, match="at least one robot"):
+        Carrying(seconds=0.1)([], device="cpu")

@@ -193,6 +193,17 @@ def test_bad_robots_are_refused() -> None:
         voxels3d.Voxel(curve=((0.1, 1e4), (0.05, 2e4)))
 
 
+@pytest.mark.parametrize("name", ["youngs_modulus", "density", "static_friction", "internal_damping", "curve"])
+def test_numbers_of_a_material_that_are_none_are_refused(name):
+    with pytest.raises(InvalidValue, match=f"{name.split('_')[0]}.* of a voxel must be"):
+        voxels3d.Voxel(**{name: None})
+
+
+def test_a_force_field_of_one_number_is_refused():
+    with pytest.raises(InvalidValue, match="three formulas, along x, y and z, not 3"):
+        voxels3d.World(force_field=3)
+
+
 def test_a_robot_that_begins_inside_a_slope_is_told_of() -> None:
     robot = voxels3d.Robot(np.zeros((4, 1, 1), int))
     slope = Plane(normal=(-np.sin(0.2), 0.0, np.cos(0.2)))

@@ -33,15 +33,25 @@ def require_file(path: Path) -> None:
 
 def as_path(path: object) -> Path:
     """A path from what was given as one."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
+    if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
         raise InvalidValue(f"a file must be named by a text or a path, not by {path!r:.60}.")
     return Path(path)
+
+
+def make_folder_of(path: Path) -> None:
+    """Make the folder of a file that is about to be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidValue(
+            f"{path} cannot be written: the folder {path.parent} cannot be made ({error.strerror}). Choose another one."
+        ) from error
 
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` that takes its place if the block succeeds and is removed if it does not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder_of(path)
     _require_replaceable(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

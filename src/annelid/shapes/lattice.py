@@ -7,7 +7,7 @@ A lattice knows geometry only. Masses, stiffnesses and materials are put on it b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -74,16 +74,17 @@ class Lattice:
     @classmethod
     def block(cls, nodes: tuple[int, int, int], pitch: float) -> Lattice:
         """A full block with that many nodes (masses) along x, y, z, one corner at the origin."""
-        if len(nodes) != 3 or any(n != int(n) for n in nodes):
-            raise InvalidValue(f"a block needs three whole numbers of masses, not {tuple(nodes)}.")
-        if min(nodes) < 2:
-            raise InvalidValue(f"a block needs at least 2 masses along each axis, not {tuple(nodes)}.")
-        count = math.prod(int(n) for n in nodes)
+        counts = [int(n) for n in nodes if is_number(n) and n == int(n)] if isinstance(nodes, Iterable) else []
+        if len(counts) != 3 or len(nodes) != 3:
+            raise InvalidValue(f"a block needs three whole numbers of masses, not {nodes!r:.60}.")
+        if min(counts) < 2:
+            raise InvalidValue(f"a block needs at least 2 masses along each axis, not {tuple(counts)}.")
+        count = math.prod(counts)
         require_memory(
             f"a block of {count:.3g} masses", _BYTES_A_CELL * float(count), "use fewer masses along its edges"
         )
         _require_pitch(pitch)
-        return cls(np.ones([n - 1 for n in nodes], bool), float(pitch), np.zeros(3))
+        return cls(np.ones([n - 1 for n in counts], bool), float(pitch), np.zeros(3))
 
     @classmethod
     def fill(cls, shape: Solid, pitch: float) -> Lattice:

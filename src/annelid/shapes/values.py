@@ -75,7 +75,7 @@ def step_or(name: str, value: float | Auto, default: float) -> float:
 def require_positive(name: str, value: float) -> float:
     """The value as a float if it is finite and above 0."""
     try:
-        number = math.nan if isinstance(value, str) else float(value)
+        number = math.nan if isinstance(value, (str, bool)) else float(value)
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number > 0.0):

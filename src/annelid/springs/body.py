@@ -17,9 +17,10 @@ from annelid.core.controls import Control
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
-from annelid.core.options import Named, require_kind
+from annelid.core.numbers import is_number
+from annelid.core.options import Named, require_kind, require_word
 from annelid.core.quantity import require_distinct
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_count
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
 from annelid.springs.kernels.commands import command_signal
@@ -182,8 +183,10 @@ class Body(Described, Named):
 
     def rotated(self, axis: str | Sequence[float], angle: float, *, about: Sequence[float] | None = None) -> Body:
         """A copy turned around an axis by an angle [rad], about a point (the centre of mass by default)."""
+        if not is_number(angle):
+            raise InvalidValue(f"the angle of a rotation must be a finite number [rad], not {angle!r:.60}.")
         turn = Rotation.from_rotvec(angle * _unit("the axis of a rotation", axis))
-        center = self.center_of_mass if about is None else np.asarray(about, float)
+        center = self._center("a rotation", about)
         twin = self.copy()
         twin.positions = turn.apply(self.positions - center) + center
         for name in ("velocities", "forces", "guide_axes"):
@@ -192,9 +195,9 @@ class Body(Described, Named):
 
     def scaled(self, factor: float, *, about: Sequence[float] | None = None) -> Body:
         """A copy of another size: lengths times `factor`, masses by its cube, stiffness and damping by `factor`."""
-        if not (np.isfinite(factor) and factor > 0.0):
-            raise InvalidValue(f"the scale factor must be positive, not {factor}.")
-        center = self.center_of_mass if about is None else np.asarray(about, float)
+        if not is_number(factor) or factor <= 0.0:
+            raise InvalidValue(f"the scale factor must be positive, not {factor!r:.60}.")
+        center = self._center("a change of size", about)
         twin = self.copy()
         twin.positions = center + factor * (self.positions - center)
         twin.rest_lengths = factor * self.rest_lengths
@@ -204,6 +207,9 @@ class Body(Described, Named):
         twin.stiffness = factor * self.stiffness
         twin.damping = factor * self.damping
         return twin
+
+    def _center(self, what: str, about: Sequence[float] | None) -> np.ndarray:
+        return self.center_of_mass if about is None else np.array(as_vector(f"the middle of {what}", about))
 
     def __add__(self, other: Body) -> Body:
         return join([self, other])
@@ -294,6 +300,7 @@ class Body(Described, Named):
 
     def group(self, name: str, where: Where) -> Body:
         """Give a set of masses a name."""
+        require_word("the name of a group", name)
         self.groups[name] = self.indices(where)
         return self
 
@@ -316,16 +323,13 @@ class Body(Described, Named):
         chosen = self.indices(where)
         if len(chosen) == 0:
             raise InvalidValue("no mass is where the force should act.")
-        if np.shape(force) != (3,):
-            raise InvalidValue(f"a force must be three numbers [N], not {force}.")
-        self.forces[chosen] += np.asarray(force, float) / len(chosen)
+        self.forces[chosen] += np.array(as_vector("the force on a body", force)) / len(chosen)
         return self
 
     def substep(self, where: Where, count: int) -> Body:
         """Let masses and the springs that hold them take smaller steps inside each step, for a stiff part of a body."""
-        if count < 1:
-            raise InvalidValue(f"the number of smaller steps must be at least 1, not {count}.")
-        self.substeps[self.indices(where)] = count
+        most = np.iinfo(np.int32).max
+        self.substeps[self.indices(where)] = require_count("the number of smaller steps", count, least=1, most=most)
         return self
 
     def actuate(self, signal: Signal, springs: Where = None) -> Body:
@@ -354,7 +358,8 @@ class Body(Described, Named):
             low: Smallest factor on the rest length.
             high: Largest factor on the rest length.
         """
-        if not 0.0 < low <= 1.0 <= high:
+        require_word("the name of a control", name)
+        if not (is_number(low) and is_number(high) and 0.0 < low <= 1.0 <= high):
             raise InvalidValue(f"control {name!r} needs factors 0 < low ≤ 1 ≤ high, not {low} and {high}.")
         chosen = self._springs(springs)
         if len(chosen) == 0:
@@ -389,6 +394,8 @@ def memory_of(masses: float, springs: float) -> float:
 def join(bodies: Iterable[Body]) -> Body:
     """One body made of several, not attached to each other; groups of one name are merged."""
     parts = list(bodies)
+    for part in parts:
+        require_kind("what a body is joined with", part, Body, "a springs.Body")
     if not parts:
         raise InvalidValue("there is no body to join.")
     first = np.concatenate([[0], np.cumsum([part.mass_count for part in parts])])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import require_kind, spelled_out
 from annelid.materials import Material
 from annelid.materials import material as preset
@@ -16,6 +17,7 @@ from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
 from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid
+from annelid.shapes.values import as_vector
 from annelid.springs.body import Body
 from annelid.springs.covering import cover
 from annelid.springs.parts import Inserts, MaterialLike, compare_volumes, given_inserts, materials_at, warn_of_unused
@@ -121,8 +123,7 @@ def lattice(
 
 def box(size: Sequence[float], pitch: float, material: MaterialLike, **options: Any) -> Body:
     """A box of that size [m], centred on the origin, as a `lattice`."""
-    x, y, z = size
-    return lattice(Box((x, y, z)), pitch, material, **options)
+    return lattice(Box(as_vector("the size of a box", size)), pitch, material, **options)
 
 
 def beam(length: float, width: float, height: float, pitch: float, material: MaterialLike, **options: Any) -> Body:
@@ -152,7 +153,7 @@ def truss(
         diameter: Diameter of the bars [m].
         breaking: Whether bars break at the material's yield strain, which for a bar is its yield stress over E.
     """
-    if not (math.isfinite(diameter) and diameter > 0.0):
+    if not is_number(diameter) or diameter <= 0.0:
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
     points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), preset(material)
     if points.ndim != 2 or points.shape[1] != 3:
@@ -204,7 +205,7 @@ def _damping(
     """Dashpots proportional to stiffness: damping ratio = c ω / 2k at the given frequency."""
     if frequency is None:
         return np.zeros(len(kinds))
-    if not (math.isfinite(frequency) and frequency > 0.0):
+    if not is_number(frequency) or frequency <= 0.0:
         raise InvalidValue(f"damping_frequency must be positive, not {frequency}.")
     viscous = np.array([m.youngs_modulus * m.damping for m in matter])[which] / (math.pi * frequency)
     floor = np.finfo(float).tiny  # a material without damping among damped ones

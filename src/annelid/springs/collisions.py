@@ -15,6 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.springs.body import Body
 
 EVERYTHING = "all"
@@ -47,13 +49,14 @@ class Collide:
     itself: bool = True
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.friction) and self.friction >= 0.0):
+        if not is_number(self.friction) or self.friction < 0.0:
             raise InvalidValue(f"the friction of a collision must not be negative, not {self.friction}.")
-        if not 0.0 <= self.restitution <= 1.0:
+        if not (is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
             raise InvalidValue(f"the restitution of a collision must be between 0 and 1, not {self.restitution}.")
         for name, value in (("stiffness", self.stiffness), ("radius", self.radius)):
-            if value is not None and not (math.isfinite(value) and value > 0.0):
+            if value is not None and not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"the {name} of a collision must be positive or None, not {value}.")
+        require_kind("itself of a collision", self.itself, bool, "True or False")
 
 
 def contact_radii(body: Body) -> np.ndarray:

@@ -30,6 +30,7 @@ from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
 from annelid.springs.interactions import Interactions
+from annelid.springs.kernels.layout import UNBROKEN
 from annelid.springs.kernels.parameters import MASS
 from annelid.springs.marks import broken_springs
 from annelid.springs.model import Model
@@ -376,10 +377,11 @@ class Solver:
         Their entries stay in the rows, marked as broken: sums keep their order, whenever this happens to be called.
         """
         network = self.model.network
-        step = int(self.stepping.work.breaks.numpy()[0]) if self.model.features.breaking else -1
-        if step < 0:
+        last = int(self.stepping.work.breaks.numpy()[0]) if self.model.features.breaking else UNBROKEN
+        if last == UNBROKEN:
             return
-        self.stepping.work.breaks.fill_(-1)
+        step = max(last, 0)  # what begins too long breaks before the first step
+        self.stepping.work.breaks.fill_(UNBROKEN)
         masks = states[0].broken.numpy()
         broken = network.springs.handles(broken_springs(network, masks & ~self._seen_broken))
         self._seen_broken = masks.copy()

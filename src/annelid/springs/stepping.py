@@ -14,6 +14,7 @@ from annelid.core.replay import Graphs
 from annelid.core.state import copy_array
 from annelid.springs.interactions import Interactions
 from annelid.springs.kernels.handing import hand_over_kernel
+from annelid.springs.kernels.layout import UNBROKEN
 from annelid.springs.kernels.passes import buffers_of, time_shift
 from annelid.springs.kernels.program import pass_kernel, shared_by_teams, signal_kernel
 from annelid.springs.kernels.team import team_kernel
@@ -230,7 +231,7 @@ class Stepping:
             device=self.device,
         )
         work.trouble = wp.full(1, -1, dtype=wp.int64, device=self.device)
-        work.breaks = wp.full(1, -1, dtype=wp.int64, device=self.device)
+        work.breaks = wp.full(1, UNBROKEN, dtype=wp.int64, device=self.device)
         work.hits = wp.full(MOST_CONDITIONS, -1, dtype=wp.int64, device=self.device)
         work.clock = wp.zeros(1, dtype=wp.int64, device=self.device)
         return work

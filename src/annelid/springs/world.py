@@ -22,6 +22,7 @@ from annelid.springs.motors import Motor
 from annelid.springs.obstacles import Contact, contacts_of
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+PREPARED = ("damping", "breaking")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,8 @@ class World(Named):
             if not (np.isfinite(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value}.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
+        if isinstance(self.prepare, str) or not set(self.prepare) <= set(PREPARED):
+            raise InvalidValue(f"prepare = {self.prepare!r} cannot be used; give a tuple of {' and '.join(PREPARED)}.")
         for name in ("collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.files import as_path, replaced
+from annelid.core.numbers import is_number
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import Sheet, footer_height, pillow
 from annelid.view.camera.camera import Camera, Film
@@ -34,10 +35,10 @@ MOST_SAMPLES = 64
 
 def require_size(size: tuple[int, int]) -> None:
     """Refuse a picture without pixels, or with more than a machine draws."""
-    if len(size) != 2 or any(n != int(n) or not SMALLEST <= n <= LARGEST for n in size):
+    if np.shape(size) != (2,) or any(not is_number(n) or n != int(n) or not SMALLEST <= n <= LARGEST for n in size):
         raise InvalidValue(
             f"width and height of a picture must be whole numbers between {SMALLEST} and {LARGEST} pixels, not "
-            f"{' x '.join(map(str, size))}."
+            f"{' x '.join(map(str, np.atleast_1d(size)))}."
         )
 
 
@@ -243,15 +244,10 @@ def save_picture(image: np.ndarray, path: str | Path) -> None:
 
     It is written under a temporary name first, so that no half of it is left.
     """
-    path = Path(path)
+    path = as_path(path)
     chosen = PICTURES.get(path.suffix.lower())
     if chosen is None:
         raise InvalidValue(f"picture file {path.name!r} must end in .png or .jpg.")
     Image, _, _ = pillow()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replaced(path) as partial:
         Image.fromarray(image).save(partial, format=chosen, quality=95)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)

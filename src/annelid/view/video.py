@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
+from annelid.core.files import as_path, make_folder_of
 from annelid.core.packages import installation, optional
 from annelid.core.pool import Job, Pool
 from annelid.core.snapshot import Snapshot
@@ -48,7 +49,7 @@ class VideoWriter:
             size: Width and height of the images [pixels].
             fps: Images a second.
         """
-        self.path = Path(path)
+        self.path = as_path(path)
         self.size = size
         self.fps = fps
         self.frames = 0
@@ -63,7 +64,7 @@ class VideoWriter:
 
     def __enter__(self) -> VideoWriter:
         kind = _Mp4 if self.path.suffix.lower() == ".mp4" else _Gif
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder_of(self.path)
         self._encoder = kind(self._partial, self.size, self.fps)
         return self
 

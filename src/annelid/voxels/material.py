@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 
 GROUPS = {"E": "side external", "I": "side internal", "X": "side cross", "C": "central cross"}
@@ -64,9 +65,9 @@ class Voxel(Named):
         object.__setattr__(self, "scaffolding", _groups(self.scaffolding))
         for name in (*_POSITIVE, *_NOT_NEGATIVE):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0.0 and (value > 0.0 or name in _NOT_NEGATIVE)):
+            if not (is_number(value) and value >= 0.0 and (value > 0.0 or name in _NOT_NEGATIVE)):
                 raise InvalidValue(
-                    f"{name} of a voxel must be {'0 or more' if name in _NOT_NEGATIVE else 'positive'}, not {value}."
+                    f"{name} of a voxel must be {'0 or more' if name in _NOT_NEGATIVE else 'positive'}, not {value!r}."
                 )
         _inside("mass_ratio", self.mass_ratio, 0.0, 0.5, open_low=True)
         _inside("restitution", self.restitution, 0.0, 1.0)
@@ -153,6 +154,8 @@ class Voxel(Named):
 
 
 def _groups(given: str | Iterable[str]) -> str:
+    if not isinstance(given, Iterable):
+        raise InvalidValue(f"the scaffolding of a voxel must be letters of 'EIXC', not {given!r}.")
     letters = set(given)
     if unknown := sorted(letters - set(GROUPS)):
         raise InvalidValue(f"scaffolding group {unknown[0]!r} does not exist; use letters of 'EIXC'.")
@@ -162,11 +165,14 @@ def _groups(given: str | Iterable[str]) -> str:
 def _inside(
     name: str, value: float, low: float, high: float, *, open_low: bool = False, open_high: bool = False
 ) -> None:
-    holds = (value > low if open_low else value >= low) and (value < high if open_high else value <= high)
-    if not holds:
+    if not (
+        is_number(value)
+        and (value > low if open_low else value >= low)
+        and (value < high if open_high else value <= high)
+    ):
         raise InvalidValue(
             f"{name} of a voxel must be in {']' if open_low else '['}{low:g}, {high:g}{'[' if open_high else ']'}, "
-            f"not {value}."
+            f"not {value!r}."
         )
 
 

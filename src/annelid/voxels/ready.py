@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
+from annelid.shapes.values import require_count
 from annelid.voxels.material import Voxel
 from annelid.voxels.robot import Robot, largest_connected
+
+_WIDEST = 10_000  # voxels along an edge
 
 
 def box(width: int, height: int, material: Voxel | None = None, **options: Any) -> Robot:
     """A full rectangle of voxels."""
-    if width < 1 or height < 1:
-        raise InvalidValue(f"a box needs at least one voxel in each direction, not {width} x {height}.")
+    width, height = _voxels("width", width), _voxels("height", height)
     return Robot(np.zeros((width, height), int), (material or Voxel.paper(),), **options)
 
 
@@ -25,11 +26,13 @@ def worm(length: int = 4, material: Voxel | None = None, *, height: int = 1, **o
 
 def biped(length: int = 4, material: Voxel | None = None, **options: Any) -> Robot:
     """A trunk with a leg of one voxel at each end."""
+    length = _voxels("length", length)
     return _legs(length, [0, length - 1], material, **options)
 
 
 def tripod(length: int = 5, material: Voxel | None = None, **options: Any) -> Robot:
     """A trunk with three legs of one voxel."""
+    length = _voxels("length", length)
     return _legs(length, [0, length // 2, length - 1], material, **options)
 
 
@@ -37,14 +40,17 @@ def random_body(
     width: int, height: int, material: Voxel | None = None, *, fill: float = 0.5, seed: int = 0, **options: Any
 ) -> Robot:
     """The largest connected part of randomly filled cells; there is always at least one voxel."""
+    width, height = _voxels("width", width), _voxels("height", height)
     filled = np.random.default_rng(seed).random((width, height)) < fill
     filled[width // 2, height // 2] |= not filled.any()
     return Robot(largest_connected(np.where(filled, 0, -1)), (material or Voxel.paper(),), **options)
 
 
+def _voxels(name: str, count: int) -> int:
+    return require_count(f"the {name} of a body", count, least=1, most=_WIDEST)
+
+
 def _legs(length: int, legs: list[int], material: Voxel | None, **options: Any) -> Robot:
-    if length < 1:
-        raise InvalidValue(f"a body on legs needs a trunk of at least one voxel, not {length}.")
     grid = np.full((length, 2), -1)
     grid[:, 1] = 0
     grid[legs, 0] = 0

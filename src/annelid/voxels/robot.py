@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import ndimage
 from annelid.control.controller import Controller, controller_from_dict
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.options import require_kind
 from annelid.voxels.material import Voxel
 from annelid.voxels.sensors import Sensor
 
@@ -60,7 +62,9 @@ class Robot(Described):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        grid = np.array(self.grid, dtype=np.int32)
+        grid = _whole(self.grid)
+        object.__setattr__(self, "materials", _as_materials(self.materials))
+        _require_controller(self.controller)
         if grid.ndim != 2 or (grid < 0).all():
             raise InvalidValue("the grid of a robot has no voxels.")
         if grid.max() >= len(self.materials):
@@ -111,8 +115,11 @@ class Robot(Described):
         array = np.asarray(cells, dtype=object)
         if array.ndim != 2:
             raise InvalidValue(f"the cells of a robot must be a 2-D array, not one of shape {array.shape}.")
-        plain = [bool(cell) if not isinstance(cell, Voxel) else cell for cell in array.ravel()]
-        voxels = [(material or Voxel.paper()) if cell is True else cell or None for cell in plain]
+        if not isinstance(material, Voxel | None):
+            raise InvalidValue(
+                f"the material of an array must be one Voxel, not {material!r:.60}: give several in its cells."
+            )
+        voxels = [_in_cell(place, cell, material) for place, cell in np.ndenumerate(array)]
         table = tuple(dict.fromkeys(voxel for voxel in voxels if voxel is not None))
         number = {voxel: i for i, voxel in enumerate(table)}
         grid = np.array([-1 if voxel is None else number[voxel] for voxel in voxels], np.int32)
@@ -182,6 +189,7 @@ class Robot(Described):
 
     def with_controller(self, controller: Controller | None) -> Robot:
         """The same body with another controller."""
+        _require_controller(controller)
         other = copy(self)  # with all that was worked out about the body
         object.__setattr__(other, "controller", controller)
         return other
@@ -204,7 +212,10 @@ class Robot(Described):
 
     def push(self, forces: np.ndarray, seconds: float = float("inf")) -> Robot:
         """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""
-        forces = np.asarray(forces, float)
+        try:
+            forces = np.asarray(forces, float)
+        except (TypeError, ValueError):
+            forces = np.empty(0)
         if forces.shape != (*self.grid.shape, 4, 2) or not np.isfinite(forces).all():
             raise InvalidValue(f"forces on masses must be finite, of shape {(*self.grid.shape, 4, 2)}.")
         return replace(self, loads=(*self.loads, Load(forces, seconds)))
@@ -247,13 +258,45 @@ class Robot(Described):
             raise FileFormatError(f"this voxel robot cannot be read: {error}.") from error
 
 
+def _require_controller(given: Any) -> None:
+    if given is not None:
+        require_kind("the controller of a robot", given, Controller, "one of annelid.control")
+
+
+def _whole(given: Any) -> np.ndarray:
+    grid = np.asarray(given)
+    if not np.issubdtype(grid.dtype, np.integer):
+        raise InvalidValue(
+            f"the grid of a robot must be whole numbers of materials, -1 where it is empty, not {grid.dtype}: of truth "
+            "values it is np.where(mask, 0, -1)."
+        )
+    return grid.astype(np.int32)
+
+
+def _as_materials(given: Any) -> tuple[Voxel, ...]:
+    materials = tuple(given) if isinstance(given, Iterable) else (given,)
+    for material in materials:
+        require_kind("a material of a robot", material, Voxel, "a voxels.Voxel")
+    return materials
+
+
 def largest_connected(grid: np.ndarray) -> np.ndarray:
     """The grid with only its largest connected part; of equal ones the first. Empty cells are -1."""
-    labels, count = ndimage.label(np.asarray(grid) >= 0)
+    grid = _whole(grid)
+    labels, count = ndimage.label(grid >= 0)
     if count == 0:
-        return np.array(grid)
+        return grid
     largest = 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))
     return np.where(labels == largest, grid, -1)
+
+
+def _in_cell(place: tuple[int, ...], cell: Any, material: Voxel | None) -> Voxel | None:
+    """The voxel that a cell of an array asks for; numbers of materials would all count as true."""
+    if isinstance(cell, Voxel):
+        return cell
+    if cell is None or (isinstance(cell, Real | np.bool_) and cell in (0, 1)):
+        return (material or Voxel.paper()) if cell else None
+    raise InvalidValue(f"cell {place} of a robot is {cell!r:.40}: give a Voxel, None or a truth value.")
 
 
 def _require_connected(grid: np.ndarray) -> None:

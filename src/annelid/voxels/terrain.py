@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import require_kind
 
 _LENGTH, _BORDER, _WALL = 2000.0, 10.0, 100.0  # of the named terrains [m]
 _BUCKET = 4.0  # width of a bucket [m], more than a body is wide
@@ -99,6 +100,7 @@ def terrain(name: str = "flat", **surface: Any) -> Terrain:
             "downhill-DEGREES". All end in steep walls, the left one just behind where robots start.
         surface: Friction and restitution.
     """
+    require_kind("the name of a terrain", name, str, "a text; of points of your own make a voxels.Terrain(points)")
     for pattern, make in _NAMED.items():
         if match := re.fullmatch(pattern.replace("#", r"(\d+(?:\.\d+)?)"), name):
             return Terrain(make(*(float(number) for number in match.groups())), **surface)

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes.values import as_vector, step_or
 from annelid.voxels.objects import Box
@@ -47,8 +48,8 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
-        if self.control_interval < 0:
-            raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval}.")
+        if not is_number(self.control_interval) or self.control_interval < 0:
+            raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval!r}.")
         if self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))

@@ -60,12 +60,12 @@ class Voxel(Named):
     color: Color | None = None
 
     def __post_init__(self) -> None:
-        if len(self.curve):
+        if np.size(self.curve):
             object.__setattr__(self, "curve", _measured(self.curve))
             object.__setattr__(self, "youngs_modulus", self.curve[0][1] / self.curve[0][0])
-        for name in (*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL, "expansion"):
+        for name in (*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL):
             value = vars(self)[name]
-            if value is not None and name != "expansion":
+            if value is not None or name not in _OPTIONAL:
                 _require(name, value, above=name in (*_POSITIVE, *_OPTIONAL))
         if not is_number(self.expansion):
             raise InvalidValue(f"expansion of a voxel must be a finite number, not {self.expansion!r}.")

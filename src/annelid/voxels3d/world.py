@@ -86,7 +86,7 @@ class World(Named):
 
 
 def _require_field(given: Sequence[Formula]) -> tuple[Formula, ...]:
-    formulas = tuple(given)
+    formulas = tuple(given) if isinstance(given, Sequence) else (given,)
     if len(formulas) not in (0, 3) or not all(isinstance(formula, Formula) for formula in formulas):
         raise InvalidValue(f"force_field must be three formulas, along x, y and z, not {given!r:.60}.")
     for axis, formula in zip("xyz", formulas, strict=False):

@@ -19,6 +19,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.file_locks import is_there, try_lock
+from annelid.core.files import make_folder_of
 from annelid.core.locks import RankedLock
 from annelid.core.recording.file_kinds import annelid_version
 from annelid.core.recording.layout import WORD, Slot, describe, parse
@@ -214,7 +215,7 @@ def _opened(path: Path) -> BinaryIO:
 
     Who reads the older file goes on reading it, where the system lets go of files that are open.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder_of(path)
     if path.exists() and not path.is_file():
         raise InvalidValue(f"{path} is not a file; choose another name for the recording.")
     for _ in range(_TRIES):

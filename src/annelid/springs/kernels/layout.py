@@ -17,6 +17,9 @@ YIELDS, GIVES = range(2)
 TORQUE, SPEED, ANGLE = range(3)
 """What a motor follows."""
 
+UNBROKEN = -2
+"""The last step in which a spring broke, where none did; -1 is before the first step, where Verlet looks once."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -111,7 +114,7 @@ def layout(real: Any) -> Layout:
         trouble=wp.array[wp.int64],  # first step after which a velocity was not finite, -1 while all are
         hits=wp.array[wp.int64],  # first step after which each watched condition held, -1 while it did not
         broken=wp.array[wp.uint64],  # a bit for each entry of a mass's row that has broken
-        breaks=wp.array[wp.int64],  # last step in which a spring broke, -1 if none did since it was looked at
+        breaks=wp.array[wp.int64],  # last step in which a spring broke, UNBROKEN if none did since it was looked at
         factors=wp.array[real],  # on rest lengths, a row of all signals for each moment of a batch
         commands=wp.array[wp.vec4d],  # of controls; see `core.kernels.controls`
         begun=wp.array[wp.int64],  # step at which each world began, where there are several

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.files import replaced
+from annelid.core.files import as_path, replaced
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Plane, Snapshot
 from annelid.view.files.glb import write_glb
@@ -75,7 +75,7 @@ def export(
     Returns:
         The file that was written.
     """
-    path, options = Path(out), options or ExportOptions()
+    path, options = as_path(out), options or ExportOptions()
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         raise InvalidValue(f"{path.name!r} must end in one of {', '.join(WRITERS)}, which chooses what is exported.")

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import make_folder_of, replaced
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Mesh, Spheres
 from annelid.view.files.parts import finite_parts, radii_of
@@ -141,7 +141,8 @@ def _replaced_folder(path: Path) -> Iterator[Path]:
     if path.exists() and not (path / ".zgroup").is_file():
         raise InvalidValue(f"{path} is there and is no folder of Zarr: choose another name.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    temporary.mkdir(parents=True)
+    make_folder_of(path)
+    temporary.mkdir()
     try:
         yield temporary
         if path.exists():

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.files import make_folder_of
 from annelid.core.packages import optional
 from annelid.core.snapshot import Mesh, Spheres, host_array
 from annelid.view.camera.camera import Camera
@@ -29,7 +30,7 @@ def write_usd(reel: Reel, path: Path) -> None:
     optional("pxr", purpose="USD", extra="export", package="usd-core")
     reel.require_memory("a USD file")
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix.lower()}")  # the suffix chooses the kind
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder_of(path)
     try:
         _Stage(reel, str(temporary)).write()
         os.replace(temporary, path)

@@ -11,6 +11,8 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import Named
 from annelid.core.simulation import Simulation
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
@@ -24,7 +26,7 @@ Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(Generic[Outcome]):
+class Task(Named, Generic[Outcome]):
     """A task.
 
     Attributes:
@@ -42,8 +44,8 @@ class Task(Generic[Outcome]):
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.8)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.seconds) and self.seconds > 0.0):
-            raise InvalidValue(f"the duration of a task must be a positive time, not {self.seconds}.")
+        if not is_number(self.seconds) or self.seconds <= 0.0:
+            raise InvalidValue(f"the duration of a task must be a positive time, not {self.seconds!r}.")
 
     def __call__(
         self, robots: Robot | Sequence[Robot], *, device: str | wp.Device = "auto", threads: int | None = None
@@ -83,6 +85,8 @@ class Task(Generic[Outcome]):
     ) -> Simulation[Solver]:
         """The simulation of the task at its beginning, to look at."""
         group = [robots] if isinstance(robots, Robot) else list(robots)
+        if not group:
+            raise InvalidValue("a task needs at least one robot.")
         model = self.model(group, choose_device(device))
         return Simulation(Solver(model, threads=threads))
 
