@@ -178,5 +178,5 @@ def _keep(path: Path, layout: _Layout, values: NDArray[np.float32]) -> None:
         with replaced(path) as temporary, temporary.open("wb") as file:
             file.write(_header(layout))
             np.ascontiguousarray(values, dtype="<f4").tofile(file)
-    except OSError:
+    except (OSError, InvalidValue):
         return
