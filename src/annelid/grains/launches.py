@@ -145,7 +145,7 @@ class Launches:
         if self._divided:
             begin = solving.divided_begin_kernels(features, _LANES_BESIDE)
             follow = solving.divided_follow_kernels(features, _LANES_BESIDE)
-            sweeps = (*begin, *follow)
+            sweeps: tuple[wp.Kernel, ...] = (*begin, *follow)
         else:
             sweeps = (solving.begin_kernel(features), solving.follow_kernel(features))
         used = [(kernel, _SWEEP_BLOCK) for kernel in sweeps]
