@@ -47,6 +47,7 @@ _NEIGHBOURS = 6.0  # contacts of two grains in a bed: they set how slowly plain 
 _DEEP = 0.1  # share of what is deep in a body that is pushed out in a step that contacts are as stiff as
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
+_UNKNOWN_TO = {"hertz": ("rolling", "cohesion"), "paper": ("restitution", "rolling", "cohesion")}  # of grains
 _LONGEST = 4.0  # step, in steps that contacts are as stiff as: longer ones make them softer
 
 
@@ -100,9 +101,21 @@ class Model:
         self.controls, self.channel_of = channels_of(self.world.controls, self.bodies, numbers, self.world_count)
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
+        self._require_known_contacts()
         self._choose_steps(least_sweeps)
         self.features = self._features()
         self.parameters = self._parameters()
+
+    def _require_known_contacts(self) -> None:
+        """Refuse what the method would leave out of contacts."""
+        used = [self.bed.materials[kind] for kind in np.unique(self.bed.kinds)]
+        for name in _UNKNOWN_TO.get(self.world.method, ()):
+            value = max(getattr(material, name) for material in used)
+            if value > 0.0:
+                raise InvalidValue(
+                    f"method={self.world.method!r} knows no {name}, and that of the grains is {value:g}: set it to 0, "
+                    "or use method='nonsmooth'."
+                )
 
     def _choose_steps(self, least_sweeps: int | None) -> None:
         """The time step, and the one that contacts are as stiff as: beside free bodies it is that of the bed.
