@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from annelid import grains, robots
 from annelid.shapes import Box, Plane, Rigid, Surface
 
 from .conftest import above_a_bed, block, box, dropped
@@ -12,12 +15,14 @@ from .conftest import above_a_bed, block, box, dropped
 FAR = [Rigid(Plane(point=(0.0, 0.0, -50.0)), Surface(friction=0.5, rolling=0.1))]
 
 
-def _thrown(**options: object) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+def _thrown(
+    sand: robots.Sandbox | None = None, **options: object
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     body = block(stiffness=1000.0).moved((0.02, 0.0, 0.11)).rotated((1.0, 1.0, 0.0), 0.4)
     body.velocities[:] = [0.7, 0.2, -1.5]
     body.velocities += np.cross([2.0, 5.0, 3.0], body.positions - body.center_of_mass)
     obstacles = [*FAR, *options.pop("obstacles", [])]  # type: ignore[misc]
-    simulation = dropped(body, box(), obstacles=obstacles, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
+    simulation = dropped(body, sand or box(), obstacles=obstacles, gravity=(0.0, 0.0, 0.0), inside="remove", **options)
     before = simulation.summary()
     simulation.run(0.1)
     after = simulation.summary()
@@ -35,6 +40,16 @@ def test_momentum_and_angular_momentum_of_a_closed_system(device: str) -> None:
 def test_the_same_with_a_rigid_body_in_between(device: str) -> None:
     lid = Rigid(Box((0.08, 0.08, 0.02)), Surface(friction=0.5), position=(0.02, 0.0, 0.092), motion="free", mass=0.3)
     before, after, turning_before, turning_after, lost = _thrown(device=device, obstacles=[lid], overlapping="push")
+    assert lost > 0.3
+    assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
+    assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)
+
+
+def test_the_same_where_grains_stick_to_the_body(device: str) -> None:
+    sticky = replace(box(), grain=grains.Grain(friction=0.5, cohesion=1.0))
+    before, after, turning_before, turning_after, lost = _thrown(
+        sticky, skin=Surface(friction=0.5, cohesion=1.0), device=device
+    )
     assert lost > 0.3
     assert np.linalg.norm(after - before) <= 1e-5 * np.linalg.norm(before)
     assert np.linalg.norm(turning_after - turning_before) <= 1e-3 * np.linalg.norm(turning_before)

@@ -8,6 +8,7 @@ import pytest
 from annelid import coupling, grains, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.shapes import Rigid, Sphere, Surface
 
 from .conftest import SKIN, block, box
 
@@ -77,3 +78,16 @@ def test_worlds_that_are_not_copies() -> None:
         coupling.Model(springs.join([body, block(3)]), _bed(2), world_of=TWO, inside="allow", device="cpu")
     with pytest.raises(InvalidValue, match="repeat that bed"):
         coupling.Model(body.replicated(np.zeros((2, 3))), _bed(2), world_of=TWO, device="cpu")
+
+
+def test_one_obstacle_that_could_bounce_has_no_partner_in_other_worlds() -> None:
+    ball = Rigid(Sphere(0.01), Surface(restitution=0.5), position=(0.0, 0.0, 0.2))
+    alone, many = (
+        coupling.simulation(
+            block(4).moved((0.0, 0.0, 0.08)), SAND.bed(), obstacles=[*SAND.walls(), ball], worlds=worlds, device="cpu"
+        ).solver.model.grains
+        for worlds in (1, 2)
+    )
+    assert alone.converges
+    assert many.converges
+    assert (many.dt, many.features.bouncing) == (alone.dt, alone.features.bouncing)

@@ -70,3 +70,6 @@ def test_what_cannot_converge_is_refused() -> None:
         grains.simulation(bed, method="hertz", converge=True, device="cpu")
     with pytest.raises(InvalidValue, match="converge must be True, False or 'auto', not 3"):
         grains.simulation(bed, converge=3, device="cpu")  # type: ignore[arg-type]
+    bouncing = grains.Bed(bed.positions, RADIUS, grains.Grain(restitution=0.5))
+    with pytest.raises(InvalidValue, match="converge=True cannot be used where something bounces"):
+        grains.simulation(bouncing, converge=True, device="cpu")

@@ -125,3 +125,15 @@ def test_a_bed_of_grains_that_bounce_comes_to_rest(iterations: int | None) -> No
     simulation.run(0.3)
     assert simulation.solver.readout.overlap(simulation.state).largest < 0.05
     assert simulation.solver.readout.largest_speed(simulation.state) < 0.3
+
+
+def test_one_body_that_could_bounce_has_no_partner_in_other_worlds() -> None:
+    bed = grains.Bed([[0.0, 0.0, 0.012]], 0.01)
+    obstacles = [Plane(), Rigid(Box((0.02, 0.02, 0.02)), Surface(restitution=0.7), position=(0.05, 0.0, 0.01))]
+    alone, many = (
+        grains.simulation(bed, obstacles=obstacles, worlds=worlds, device="cpu", threads=1) for worlds in (1, 3)
+    )
+    for simulation in (alone, many):
+        simulation.run(0.05)
+    assert not many.solver.model.features.bouncing
+    np.testing.assert_array_equal(many.positions()[1:2], alone.positions())

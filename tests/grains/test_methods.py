@@ -127,3 +127,19 @@ def test_a_hash_that_cannot_be_made_is_refused(pressed: Simulation[grains.Solver
         LinkedHash(pressed.solver.model, pressed.state, order="three-loops")
     with pytest.raises(InvalidValue, match="0"):
         LinkedHash(pressed.solver.model, pressed.state, size=0)
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("hertz", "rolling"),
+        ("hertz", "cohesion"),
+        ("paper", "restitution"),
+        ("paper", "rolling"),
+        ("paper", "cohesion"),
+    ],
+)
+def test_what_a_method_would_leave_out_is_refused(method: str, name: str) -> None:
+    bed = grains.Bed([[0.0, 0.0, 0.01]], 0.01, grains.Grain(**{name: 0.25}))
+    with pytest.raises(InvalidValue, match=f"method='{method}' knows no {name}, and that of the grains is 0.25"):
+        grains.simulation(bed, method=method, device="cpu")

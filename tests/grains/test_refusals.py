@@ -10,12 +10,18 @@ import pytest
 
 from annelid import grains
 from annelid.core.errors import AnnelidError
-from annelid.grains.filling import fill
-from annelid.shapes import Box, Plane, Rigid, Sphere
+from annelid.grains.filling import fill, jittered_lattice, pour
+from annelid.robots import Sandbox
+from annelid.shapes import Box, Medium, Plane, Rigid, Sphere
 
 
 def simulated(obstacles: Any = (), **options: Any) -> Any:
     return grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=obstacles, device="cpu", **options)
+
+
+def reserved(places: Any) -> None:
+    simulation = simulated()
+    simulation.solver.reserve(simulation.state, places, 8)
 
 
 def driven(path: Any) -> Rigid:
@@ -34,7 +40,29 @@ def driven(path: Any) -> Rigid:
         (lambda: grains.Grain(density="heavy"), "density of a grain must be a number above 0, not 'heavy'"),  # type: ignore[arg-type]
         (lambda: grains.Bed("here", 0.01), "positions must be an array of numbers, not 'here'"),
         (lambda: grains.Bed([[0, 0, 0]], 0.01, (grains.SAND, grains.GLASS)), "2 materials needs kinds"),
+        (lambda: grains.Bed([[0, 0, 0]], 0.01, 3.5), "materials must be one grains.Grain or several, not 3.5"),  # type: ignore[arg-type]
         (lambda: fill(Box((0.1, 0.1, 0.1)), 0.01, 0.3, seed=-1), "seed = -1 cannot be used"),
+        (lambda: fill("here", 0.01), "the region must be a shape, .* not str: 'here'"),  # type: ignore[arg-type]
+        (lambda: fill(Box((0.1, 0.1, 0.1)), (1.0, 2.0, 3.0)), "radius = .* give one, or two ends of a range"),  # type: ignore[arg-type]
+        (lambda: pour(Box((0.1, 0.1, 0.1)), 3, 0.01, height=float("nan")), "height = nan cannot be used"),
+        (lambda: pour(Box((0.1, 0.1, 0.1)), 3, 0.01, jitter="some"), "jitter = 'some' cannot be used"),  # type: ignore[arg-type]
+        (lambda: jittered_lattice((2, 2), 0.1), "counts = \\(2, 2\\) cannot be used; give three numbers"),  # type: ignore[arg-type]
+        (lambda: grains.push_apart([[0, 0, 0]], 0.01, rounds=0), "rounds = 0 cannot be used"),
+        (
+            lambda: grains.Model(grains.Bed([[0, 0, 0]], 0.01), world="flat"),
+            "the world must be a grains.World, not str",
+        ),  # type: ignore[arg-type]
+        (lambda: Rigid(Sphere(0.1), rotation="up"), "a quaternion of four numbers, not 'up'"),  # type: ignore[arg-type]
+        (lambda: Rigid(Sphere(0.1), mass="heavy"), "mass of a rigid body must be a number above 0, not 'heavy'"),  # type: ignore[arg-type]
+        (lambda: Rigid(Sphere(0.1), world=-1), "world of a rigid body must be a whole number of 0 or more, not -1"),
+        (
+            lambda: Sandbox(length="long", width=1.0, depth=1.0, radius=0.1),
+            "length of a sandbox must be above 0 m, not",
+        ),  # type: ignore[arg-type]
+        (lambda: Medium(name="mud", coefficients=3.0), "coefficients of a medium must be 9 numbers"),  # type: ignore[arg-type]
+        (lambda: Medium(name="mud", parts=None), "parts of a medium must be three factors"),  # type: ignore[arg-type]
+        (lambda: simulated().parameters.randomise(["gravity"]), "distributions must be a table such as"),  # type: ignore[arg-type]
+        (lambda: reserved(None), "places = None cannot be used; give a whole number"),
         (lambda: driven(lambda times: np.zeros(3)), "positions of shape \\[k, 3\\] and quaternions"),
         (lambda: driven(lambda times: (np.zeros((1, 2)), np.ones((1, 4)))), "not \\[1, 2\\] and \\[1, 4\\] for 1"),
         (lambda: driven(lambda times: (np.zeros((1, 3)), np.zeros((1, 4)))), "a quaternion of 0"),

@@ -150,6 +150,10 @@ def test_bad_sensors_are_refused() -> None:
         grains.height_map((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (3, 3))
     with pytest.raises(InvalidValue, match="at least one cell"):
         grains.height_map((0.0, 0.0), (1.0, 1.0), (0, 3))
+    with pytest.raises(InvalidValue, match="two whole numbers, along x and y, not 8"):
+        grains.height_map((0.0, 0.0), (1.0, 1.0), 8)  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="two numbers each, x and y, not 'low'"):
+        grains.height_map("low", (1.0, 1.0), (3, 3))
     other = springs.simulation(springs.block((2, 2, 2), 0.1), device="cpu")
     with pytest.raises(InvalidValue, match="cannot be read from a simulation of springs"):
         other.sensors.add("place", grains.position_of(0))

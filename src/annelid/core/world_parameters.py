@@ -14,6 +14,7 @@ from annelid.core.distributions import Curriculum, Distribution, as_distribution
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import parameters as kernels
+from annelid.core.options import require_kind
 from annelid.core.snapshot import Number
 from annelid.core.solver import Coupled, Solver, Variable
 from annelid.core.variation import NEEDED, Parameter, Variation, begin_varying, require_variation
@@ -138,6 +139,7 @@ class Parameters(Described):
             seeds: Seed of each world, or of the first of them, which others count on from; None for their numbers. A
                 world draws by its seed alone, whatever the others do.
         """
+        require_kind("distributions", distributions, Mapping, 'a table such as {"gravity": Uniform(0.9, 1.1)}')
         laws = {name: as_distribution(name, given) for name, given in distributions.items()}
         for name in laws:
             self.index(name)

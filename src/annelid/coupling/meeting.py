@@ -15,7 +15,7 @@ from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
 from annelid.grains.controls import AnyControl, require_controls
 from annelid.grains.material import response_of
-from annelid.grains.rigid import touched_by_grains
+from annelid.grains.rigid import bounce_together, touched_by_grains
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
 from annelid.shapes import Obstacle, Surface
 from annelid.shapes.values import as_vector
@@ -69,7 +69,7 @@ class MeetingWorld(Named):
         """
         world = self.grains_world()
         own = [response_of(skin), *(bed.materials[kind].numbers for kind in np.unique(bed.kinds))]
-        both = sum(one.numbers[1] > 0.0 for one in world.touched) > 1
+        both = bounce_together(world.touched, [one.numbers[1] for one in world.touched])
         bouncing = both or any(numbers[1] > 0.0 for numbers in own)
         calm = calm_speed(bed, self.gravity)
         speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}

@@ -14,12 +14,13 @@ from annelid.core.errors import InvalidValue
 from annelid.grains.packing import Overlaps, as_spheres, overlaps
 from annelid.grains.relax import SWELL, Relaxation
 from annelid.shapes import Shape, SignedDistanceGrid, TriangleMesh
-from annelid.shapes.values import Floats
+from annelid.shapes.values import Floats, require_count
 
 Body: TypeAlias = Shape | SignedDistanceGrid | Callable[[Floats], Floats]
 """A solid, or a function from points [m], shape [n, 3], to signed distances [m], shape [n]."""
 
 _DONE = 1e-7  # of a radius: overlap that counts as none
+_MOST_ROUNDS = 1_000_000
 _FLAT = 1e-3  # a slope below this has no direction
 
 
@@ -66,6 +67,7 @@ def push_apart(
         rounds: Rounds of ten steps at most.
         device: Where grains are pushed apart.
     """
+    rounds = require_count("rounds", rounds, least=1, most=_MOST_ROUNDS)
     points, sizes = as_spheres(positions, radii)
     before = overlaps(points, sizes)
     depth = _depths(points, sizes, bodies)

@@ -51,9 +51,10 @@ class Bed(Described, Named):
         if not (self.radii > 0.0).all():
             raise InvalidValue(f"radii must be above 0, not {self.radii.min()}.")
         materials = Grain() if materials is None else materials
-        self.materials = (materials,) if isinstance(materials, Grain) else tuple(materials)
-        if not self.materials or not all(isinstance(m, Grain) for m in self.materials):
-            raise InvalidValue("materials must be one grains.Grain or several.")
+        several = materials if isinstance(materials, tuple | list) else (materials,)
+        if not several or not all(isinstance(material, Grain) for material in several):
+            raise InvalidValue(f"materials must be one grains.Grain or several, not {materials!r:.60}.")
+        self.materials = tuple(several)
         if kinds is None and len(self.materials) > 1:
             raise InvalidValue(
                 f"a bed of {len(self.materials)} materials needs kinds: the number of the material of each grain."

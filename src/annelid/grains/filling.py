@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.grains.relax import Relaxation, bake_room
 from annelid.shapes import Box, Cylinder, Shape, SignedDistanceGrid, TriangleMesh
 from annelid.shapes.interior import Interior
@@ -57,6 +59,7 @@ def fill(
     Returns:
         Positions [m], shape [n, 3], and radii [m], shape [n]; n is the number whose volume comes closest from below.
     """
+    require_kind("the region", region, Shape, "a shape, such as Box((0.2, 0.2, 0.1)), or a closed mesh")
     generator = seeded(seed)
     volume = region.volume
     radii = _drawn(radius, generator, _checked_packing(packing) * volume)
@@ -100,6 +103,7 @@ def pour(
     Returns:
         Positions [m], shape [n, 3], lowest layer first, and radii [m], shape [n].
     """
+    require_kind("the region", region, Shape, "a shape, such as Box((0.2, 0.2, 0.1)), or a closed mesh")
     count = require_count("count", count, least=1, most=MOST_GRAINS)
     gap, jitter = require_positive("gap", gap), _share("jitter", jitter)
     generator = seeded(seed)
@@ -107,7 +111,9 @@ def pour(
     largest = float(radii.max())
     pitch = 2.0 * largest * (1.0 + gap)
     _, high = region.bounds()
-    base = float(high[2]) if height is None else float(height)
+    base = float(high[2]) if height is None else height
+    if not is_number(base):
+        raise InvalidValue(f"height = {height!r:.60} cannot be used; give a height [m], or None for the top.")
     columns = _columns(region, pitch, largest + 0.5 * jitter * (pitch - 2.0 * largest))
     if len(columns) == 0:
         raise InvalidValue(f"no grain of radius {largest:g} m fits below the top of the region: use smaller grains.")
@@ -136,10 +142,12 @@ def jittered_lattice(
         corner: Lowest corner [m].
         seed: Seed of the displacements.
     """
+    if np.shape(counts) != (3,):
+        raise InvalidValue(f"counts = {counts!r:.60} cannot be used; give three numbers, of centres along x, y and z.")
     sizes = [require_count(f"counts[{axis}]", n, least=1, most=MOST_GRAINS) for axis, n in enumerate(counts)]
     pitch, centres = require_positive("pitch", pitch), float(math.prod(sizes))
     require_memory(f"a lattice of {centres:.2g} centres", _BYTES_A_CENTRE * centres, "use fewer or larger grains")
-    if not (math.isfinite(jitter) and jitter >= 0.0):
+    if not (is_number(jitter) and jitter >= 0.0):
         raise InvalidValue(f"jitter = {jitter!r} cannot be used; give a finite length of 0 or more [m].")
     grid = np.stack(np.meshgrid(*[np.arange(n) for n in sizes], indexing="ij"), axis=-1).reshape(-1, 3)
     noise = seeded(seed).uniform(-jitter, jitter, grid.shape)
@@ -153,7 +161,7 @@ def _checked_packing(packing: float) -> float:
 
 
 def _share(name: str, value: float) -> float:
-    if not 0.0 <= value <= 1.0:
+    if not (is_number(value) and 0.0 <= value <= 1.0):
         raise InvalidValue(f"{name} = {value!r} cannot be used; give a number from 0 to 1.")
     return float(value)
 
@@ -170,6 +178,8 @@ def _sizes(radius: Radii, generator: np.random.Generator, count: int) -> Floats:
     ends: Any = radius
     if np.ndim(ends) == 0:
         return np.full(count, require_positive("radius", ends))
+    if np.shape(ends) != (2,):
+        raise InvalidValue(f"radius = {radius!r:.60} cannot be used; give one, or two ends of a range.")
     low, high = (require_positive("radius", end) for end in ends)
     return generator.uniform(min(low, high), max(low, high), count)
 

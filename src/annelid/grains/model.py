@@ -16,12 +16,13 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
+from annelid.core.options import require_kind
 from annelid.grains.bed import Bed
 from annelid.grains.controls import BodyControl, channels_of
 from annelid.grains.dashpot import dashpots
 from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Grain
-from annelid.grains.rigid import Solid, Touched, Wall, twin
+from annelid.grains.rigid import Solid, Touched, Wall, bounce_together, twin
 from annelid.grains.start import begin
 from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, meeting_sweeps
 from annelid.grains.world import World
@@ -46,6 +47,7 @@ _NEIGHBOURS = 6.0  # contacts of two grains in a bed: they set how slowly plain 
 _DEEP = 0.1  # share of what is deep in a body that is pushed out in a step that contacts are as stiff as
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
+_UNKNOWN_TO = {"hertz": ("rolling", "cohesion"), "paper": ("restitution", "rolling", "cohesion")}  # of grains
 _LONGEST = 4.0  # step, in steps that contacts are as stiff as: longer ones make them softer
 
 
@@ -76,6 +78,8 @@ class Model:
         least_sweeps: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
+        if world is not None:
+            require_kind("the world", world, World, "a grains.World")
         self.world, self.guests = world or World(), guests
         bodies = self.world.touched
         if len(bed) == 0:
@@ -97,9 +101,21 @@ class Model:
         self.controls, self.channel_of = channels_of(self.world.controls, self.bodies, numbers, self.world_count)
         if self.world.method == "paper" and any(map(is_free, self.bodies)):
             raise InvalidValue("bodies of the paper's method feel no forces: use another method for free ones.")
+        self._require_known_contacts()
         self._choose_steps(least_sweeps)
         self.features = self._features()
         self.parameters = self._parameters()
+
+    def _require_known_contacts(self) -> None:
+        """Refuse what the method would leave out of contacts."""
+        used = [self.bed.materials[kind] for kind in np.unique(self.bed.kinds)]
+        for name in _UNKNOWN_TO.get(self.world.method, ()):
+            value = max(getattr(material, name) for material in used)
+            if value > 0.0:
+                raise InvalidValue(
+                    f"method={self.world.method!r} knows no {name}, and that of the grains is {value:g}: set it to 0, "
+                    "or use method='nonsmooth'."
+                )
 
     def _choose_steps(self, least_sweeps: int | None) -> None:
         """The time step, and the one that contacts are as stiff as: beside free bodies it is that of the bed.
@@ -119,7 +135,13 @@ class Model:
             self.calm_speed = calm_speed(self.one, world.gravity)
 
     def _whether_to_converge(self, loads: Sequence[Load]) -> bool:
-        return (bool(loads) and self.world.converges(bouncing=self._bounces())) or self.world.converge is True
+        bounces = self._bounces()
+        if self.world.converge is True and bounces:
+            raise InvalidValue(
+                "converge=True cannot be used where something bounces, since steps that converge know no impacts: "
+                "set restitution to 0, or leave converge out."
+            )
+        return (bool(loads) and self.world.converges(bouncing=bounces)) or self.world.converge is True
 
     @property
     def count(self) -> int:
@@ -272,9 +294,9 @@ class Model:
         p.deep = _DEEP / self.contact_step
 
     def _bounces(self) -> bool:
-        """Whether some restitution is not 0."""
+        """Whether some restitution is not 0: of grains, or of two bodies that are in one world."""
         own, others = self.surfaces()[:, 1], self.surface_numbers(self.bodies)[:, 1]
-        return bool((own > 0.0).any() or (others > 0.0).sum() > 1)
+        return bool((own > 0.0).any()) or bounce_together(self.bodies, others)
 
     def _cells(self, edge: float) -> list[int]:
         """Cells along each axis: enough for the bed as it is, not many more than grains."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -210,6 +210,12 @@ Touched = Wall | Solid
 def twin(body: Touched, world: int) -> Touched:
     """The same thing in another world; it shares what was baked."""
     return type(body)(body.source, replace(body.rigid, world=world))
+
+
+def bounce_together(bodies: Sequence[Touched], restitutions: Iterable[float]) -> bool:
+    """Whether two of them that are in one world have a restitution: copies in other worlds are no partners."""
+    worlds = [body.world for body, restitution in zip(bodies, restitutions, strict=True) if restitution > 0.0]
+    return len(worlds) > len(set(worlds))
 
 
 def touched_by_grains(obstacles: Sequence[Obstacle]) -> list[Touched]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.grains.kernels import sensing as kernels
@@ -232,8 +233,18 @@ def height_map(low: ArrayLike, high: ArrayLike, cells: tuple[int, int], *, floor
         cells: Cells along x and y.
         floor: Height where there is no grain [m].
     """
-    corners = np.asarray(low, float), np.asarray(high, float)
-    if any(corner.shape != (2,) for corner in corners):
+    lowest, highest = _pair(low), _pair(high)
+    if lowest is None or highest is None:
         raise InvalidValue(f"the corners of a height map are two numbers each, x and y, not {low!r} and {high!r}.")
-    (x0, y0), (x1, y1) = (corner.tolist() for corner in corners)
-    return HeightSensor((x0, y0), (x1, y1), (int(cells[0]), int(cells[1])), float(floor))
+    counts = _pair(cells)
+    if counts is None or any(count % 1 for count in counts):
+        raise InvalidValue(f"the cells of a height map are two whole numbers, along x and y, not {cells!r:.60}.")
+    if not is_number(floor):
+        raise InvalidValue(f"the floor of a height map must be a height [m], not {floor!r:.60}.")
+    return HeightSensor(lowest, highest, (int(counts[0]), int(counts[1])), float(floor))
+
+
+def _pair(given: Any) -> tuple[float, float] | None:
+    """Two numbers, or None where it is something else."""
+    listed = list(given) if np.ndim(given) == 1 else []
+    return (float(listed[0]), float(listed[1])) if len(listed) == 2 and all(map(is_number, listed)) else None

@@ -51,11 +51,12 @@ from annelid.grains.scenery import scenery_of
 from annelid.grains.state import State
 from annelid.grains.workspace import Workspace
 from annelid.shapes import Obstacle
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_count
 
 _BATCH, _CUDA_BATCH = 64, 16  # a graph of more steps takes longer to make than it saves
 _QUEUE = 64  # batches that CUDA is given before the host looks at them
 _GRAINS_A_THREAD = 200
+_MOST_PLACES = 100_000  # that a list can be given room for ahead of need
 
 
 class Solver:
@@ -200,6 +201,10 @@ class Solver:
 
     def reserve(self, state: State, places: int, body_places: int) -> None:
         """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
+        places, body_places = (
+            require_count(name, given, least=0, most=_MOST_PLACES)
+            for name, given in (("places", places), ("body_places", body_places))
+        )
         self._bind(state)
         self._grow(state, places, body_places)
 

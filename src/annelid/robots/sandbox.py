@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, Furrow, ResistiveGround, Rigid, Surface, box_walls
 from annelid.shapes.resistive.media import medium as medium_of
@@ -50,8 +50,8 @@ class Sandbox:
     def __post_init__(self) -> None:
         for name in ("length", "width", "depth", "radius"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"the {name} of a sandbox must be above 0 m, not {value}.")
+            if not (is_number(value) and value > 0.0):
+                raise InvalidValue(f"the {name} of a sandbox must be above 0 m, not {value!r}.")
         if self.depth < 2.5 * self.radius:
             raise InvalidValue(
                 f"a sandbox of depth {self.depth:g} m holds no bed of grains of radius {self.radius:g} m: "

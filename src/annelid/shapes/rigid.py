@@ -7,7 +7,6 @@ Which of them a physics can touch is its own matter: it refuses the others by na
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -17,6 +16,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.core.snapshot import Color
 from annelid.core.words import with_article
@@ -98,14 +98,19 @@ class Rigid(Named):
             object.__setattr__(self, "rotation", tuple(turn[0]))
         for name in ("position", "velocity", "spin"):
             object.__setattr__(self, name, as_vector(f"{name} of a rigid body", getattr(self, name)))
-        turn = np.asarray(self.rotation, float)
+        try:
+            turn = np.asarray(self.rotation, float)
+        except (TypeError, ValueError):
+            turn = np.zeros(0)
         if turn.shape != (4,) or not np.isfinite(turn).all() or not turn.any():
-            raise InvalidValue(f"rotation must be a quaternion of four numbers, not {self.rotation}.")
+            raise InvalidValue(f"rotation must be a quaternion of four numbers, not {self.rotation!r}.")
         object.__setattr__(self, "rotation", tuple(turn.tolist()))
+        if isinstance(self.world, bool) or not isinstance(self.world, int | np.integer) or self.world < 0:
+            raise InvalidValue(f"world of a rigid body must be a whole number of 0 or more, not {self.world!r}.")
         for name in ("density", "mass"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"{name} of a rigid body must be above 0, not {value}.")
+            if value is not None and not (is_number(value) and value > 0.0):
+                raise InvalidValue(f"{name} of a rigid body must be a number above 0, not {value!r}.")
 
     def _require_geometry(self) -> None:
         object.__setattr__(self, "geometry", given_geometry(self.geometry))

@@ -41,7 +41,8 @@ NONSMOOTH = """
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
         hx += qx; hy += qy; hz += qz; kx += kept_share * twx; ky += kept_share * twy; kz += kept_share * twz;
-        touching += ((gap < parameters.near * MIN(ri, rj)) | (push > 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
+        // What pulls touches as well, or nobody would hand it on to the masses of a guest.
+        touching += ((gap < parameters.near * MIN(ri, rj)) | (push != 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
             & close ? @WEIGHT@ : zero;
         @FORESEEN@
         @ROLLING@

@@ -46,17 +46,17 @@ class Medium(Named):
 
     def __post_init__(self) -> None:
         if self.coefficients is not None:
-            given = tuple(self.coefficients)
-            if len(given) != len(COEFFICIENTS) or not all(map(is_number, given)):
+            given = _numbers(self.coefficients)
+            if len(given) != len(COEFFICIENTS):
                 raise InvalidValue(
                     f"coefficients of a medium must be {len(COEFFICIENTS)} numbers [N/m³] ({', '.join(COEFFICIENTS)}), "
                     f"not {self.coefficients!r:.80}."
                 )
-            object.__setattr__(self, "coefficients", tuple(map(float, given)))
-        parts = tuple(self.parts)
-        if len(parts) != 3 or not all(map(is_number, parts)):
+            object.__setattr__(self, "coefficients", given)
+        parts = _numbers(self.parts)
+        if len(parts) != 3:
             raise InvalidValue(f"parts of a medium must be three factors, 1 each as published, not {self.parts!r:.80}.")
-        object.__setattr__(self, "parts", tuple(map(float, parts)))
+        object.__setattr__(self, "parts", parts)
         for name in ("resistance", "density"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value > 0.0):
@@ -82,6 +82,15 @@ class Medium(Named):
                 f"the medium {self.name!r} has no {need} for law={law!r}: use law={other!r}, one of "
                 f"{', '.join(having)}, or fit them (annelid study sand-rft --fit)."
             )
+
+
+def _numbers(given: Any) -> tuple[float, ...]:
+    """The numbers of a list, or none where something in it is not a number, or it is no list."""
+    try:
+        listed = tuple(given)
+    except TypeError:
+        return ()
+    return tuple(map(float, listed)) if all(map(is_number, listed)) else ()
 
 
 def _seeds(name: str, density: float, *per_cm3: float) -> Medium:
