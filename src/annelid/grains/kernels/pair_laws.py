@@ -201,7 +201,7 @@ COHESION = """
 
 ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
-        const F spin = parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
+        const F spin = @ROLLING_SHARE@ * parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
         F ax = KEPT(rollings, 0) - spin * (my_turning[0] - wx);
         F ay = KEPT(rollings, 1) - spin * (my_turning[1] - wy);
         F az = KEPT(rollings, 2) - spin * (my_turning[2] - wz);

@@ -19,6 +19,7 @@ from annelid.grains.kernels.layout import (
     IMPACT,
     MARGIN,
     REACHES,
+    ROLLING_SHARE,
     UNKNOWN,
     WORLD_REACHES,
     Features,
@@ -131,6 +132,7 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
         "SHARE": f"{1.0 / IMPACT!r}f",
     }
     parts["FINEST"] = f"{FINEST_IMPACT!r}f"
+    parts["ROLLING_SHARE"] = f"{ROLLING_SHARE!r}f"
     kept = ["impulses", *(["rollings"] if features.rolling else [])]
     parts["SKIPPED"] = frame.SKIPPED.replace("@KEPT@", " ".join(f"NOTHING({name})" for name in kept))
     parts["EARLIER"] = frame.EARLIER if blended else ""

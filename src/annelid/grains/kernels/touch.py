@@ -10,6 +10,7 @@ from annelid.grains.kernels.layout import (
     FREE,
     IMPACT,
     MARGIN,
+    ROLLING_SHARE,
     UNKNOWN,
     Bodies,
     Features,
@@ -241,7 +242,7 @@ def rolling_resistance(
     if bodies.forms[b].motion == wp.static(FREE):
         turned += body_share(b, bodies) * bodies.forms[b].largest_inverse_inertia
     return clipped(
-        before - (side.spin - bodies.turning[b]) * (parameters.relaxation / turned),
+        before - (side.spin - bodies.turning[b]) * (wp.static(ROLLING_SHARE) * parameters.relaxation / turned),
         wp.sqrt(side.surface[2] * bodies.forms[b].surface[2]) * side.radius * wp.max(push, 0.0),
     )
 
