@@ -79,7 +79,7 @@ class Limits:
         return min(max(low, -most - done), most - done), max(min(high, most - done), -most - done)
 
 
-def replaced(
+def relimited(
     name: str, before: tuple[Limits, Limits], effort: Limits | None, stroke: Limits | None
 ) -> tuple[Limits, Limits]:
     """Limits of effort and stroke of an actuator, those that are given in place of those before."""

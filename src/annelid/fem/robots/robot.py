@@ -24,7 +24,7 @@ from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.robots.actuators import Actuator, Slide
 from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
-from annelid.fem.robots.limits import Limits, replaced
+from annelid.fem.robots.limits import Limits, relimited
 from annelid.fem.robots.obstacles import Contacts
 from annelid.fem.robots.pins import Pins
 from annelid.fem.solid import Solid
@@ -224,7 +224,7 @@ class Robot:
     def limit(self, name: str, *, effort: Limits | None = None, stroke: Limits | None = None) -> None:
         """Replace limits of an actuator."""
         i = self.number(name)
-        self.limits[i] = replaced(name, self.limits[i], effort, stroke)
+        self.limits[i] = relimited(name, self.limits[i], effort, stroke)
         self._require_exerting()
 
     def hold(self, name: str, stroke: float) -> None:

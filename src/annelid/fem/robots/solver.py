@@ -22,7 +22,7 @@ from annelid.fem.kernels.motion import tick
 from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
 from annelid.fem.robots.drives import Drive
-from annelid.fem.robots.limits import Limits, replaced
+from annelid.fem.robots.limits import Limits, relimited
 from annelid.fem.robots.pictures import RobotPainter
 from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot
@@ -135,7 +135,7 @@ class RobotSolver:
         """
         limits = _unpacked(state.limits.numpy())
         for number in range(self.robot.number(name), len(limits), len(self.drives)):
-            limits[number] = replaced(name, limits[number], effort, stroke)
+            limits[number] = relimited(name, limits[number], effort, stroke)
         overwrite(state.limits, _packed(limits))
 
     def limits(self, state: RobotState, world: int = 0) -> dict[str, tuple[Limits, Limits]]:
