@@ -362,7 +362,7 @@ class Launches:
             block = touched_programs.SCAN_BLOCK
             self._launch(touched_programs.count_chunks, threads, [lists, self.bodies])
             self._launch(touched_programs.scan_chunk_counts, block, [self.bodies], block=block)
-            self._launch(touched_programs.write_chunks, threads, [lists, self.bodies])
+            self._launch(touched_programs.write_chunks, threads, [model.parameters, lists, self.bodies])
 
     def _launch(self, kernel: wp.Kernel, dim: int, arguments: list[Any], *, block: int = _BLOCK) -> None:
         wp.launch(kernel, dim, arguments, device=self.device, block_dim=block)

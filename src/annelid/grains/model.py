@@ -38,8 +38,9 @@ _ROWS_A_CHUNK, _CHUNKS = 128, 1024  # that a warp looks through, and at most so 
 _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, and at most so many a body
 _BOUNCING_SWEEPS = 8
 _SKIN, _CUDA_SKIN = 0.25, 0.4  # of lists, in radii: CUDA takes neighbours that are not close along at little cost
+_BODY_SKIN = 0.375  # how far bodies may move, in radii, beyond what lists lead fast ones by
 _GUEST_SKIN, _FAST_SKIN = 1.0, 0.75  # how far guests and fast grains may move, in skins: other grains half a skin
-_WIDEST_SKIN = 0.5  # on a CPU, where grains are fast; see `kernels.cells.skin_for`
+_WIDEST_SKIN = 0.75  # on a CPU, where grains are fast; see `kernels.cells.skin_for`
 _MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
 _SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
 _SOLVED_AT_BODIES = 0.2  # the same where only contacts with bodies count
@@ -255,11 +256,10 @@ class Model:
         p.relaxation, p.correction, p.softness = world.relaxation, world.share / stiffer, world.softness * stiffer
         p.damping = world.paper_gamma
         skin = world.skin or (_CUDA_SKIN if self.device.is_cuda else _SKIN)
-        p.near, p.skin, p.body_skin = _NEAR, skin * smallest, max(skin, 0.5) * smallest
+        p.near, p.skin, p.body_skin = _NEAR, skin * smallest, _BODY_SKIN * smallest
         if self.device.is_cuda and self.guests:
             p.guest_skin, p.fast_skin = _GUEST_SKIN * p.skin, _FAST_SKIN * p.skin
             p.wider = p.guest_skin + p.fast_skin - p.skin
-            p.body_skin += p.guest_skin - 0.5 * p.skin
         fixed = world.skin is not None or self.device.is_cuda or self.guests > 0
         p.widest_skin = p.skin if fixed else _WIDEST_SKIN * smallest
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0

@@ -56,7 +56,7 @@ class State:
         body_forecast: Velocities that the next step would bring.
         body_turning: Angular velocities that the next step would bring.
         contacts: Contacts of each body.
-        travel: How far the surface of each body may have moved since the lists were made [m].
+        travel: How far the surface of each body may have moved since lists were made, less what they lead it by [m].
         forces: Forces of contacts on each body [N].
         torques: Torques of contacts on each body about its centre of mass [N m].
         drives: Velocity and spin that driven bodies are given.

@@ -47,7 +47,7 @@ class World(Named):
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
         paper_gamma: Share of a partner's velocity that the paper's method assumes. The paper gives no number; from
             0.99 on, beds fall into a heap of coinciding grains.
-        skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.5 where
+        skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
             grains are fast, and 0.4 on CUDA.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".

@@ -65,7 +65,7 @@ class Hopper(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """The silo just opened; how much has left it is written down as it runs."""
         obstacles = self.obstacles()  # before the bed, which takes its time: a silo that cannot be is refused at once
-        simulation = grains.simulation(self.bed(), obstacles=obstacles, skin=0.5, device=device, threads=threads)
+        simulation = grains.simulation(self.bed(), obstacles=obstacles, device=device, threads=threads)
         rows: list[tuple[float, float]] = []
         simulation.attachments["outflow"] = rows
 

@@ -1,18 +1,23 @@
-"""How far each grain may move before lists are made anew, where some move and most do not.
+"""How far each grain and each body may move before lists are made anew, where some move and most do not.
 
 A pair can miss each other's lists only by what both have moved. Beside a soft body its guests move, some grains that it
 throws up do, and the bed does not: lists that reach further around these few last longer, at little cost. On CUDA,
 where making lists takes as long as several steps, the fourth number of `Lists.built` is less what a row may move. A CPU
 leaves another number there, 0 or more: then each may move by half of what lists reach further than needed.
+
+Bodies are few: lists reach further around each of them by what it will move while they last, on both devices. A ball
+that falls onto a bed would otherwise ask for new lists of the whole bed in every other step.
 """
 
 import warp as wp
 
-from annelid.grains.kernels.layout import SKIN, Grains, Lists, Parameters, reach_place
+from annelid.grains.kernels.layout import SKIN, Bodies, Grains, Lists, Parameters, reach_place
 
 wp.set_module_options({"enable_backward": False})
 
 _LOOKS = 8.0  # at lists, that they are to last for where a grain is fast
+_STEPS = 10.0  # that they are to last for where a body is fast, beside those in which nobody looks at them
+_FURTHEST = 4.0  # that lists reach further around a body, in radii of a grain
 
 
 @wp.func
@@ -33,3 +38,22 @@ def set_allowance(i: int, parameters: Parameters, grains: Grains, lists: Lists):
         allowed = wp.clamp(wanted, half, parameters.fast_skin)
     x = grains.positions[i]
     lists.built[i] = wp.vec4(x[0], x[1], x[2], -allowed)
+
+
+@wp.func
+def body_speed(b: int, bodies: Bodies) -> float:
+    """Largest speed of the surface of a body [m/s]."""
+    return wp.length(bodies.velocities[b]) + wp.length(bodies.spins[b]) * bodies.forms[b].reach
+
+
+@wp.func
+def others_move(world: int, parameters: Parameters, lists: Lists) -> float:
+    """How far grains and guests beside a body may move before lists are made anew [m]."""
+    return wp.max(0.5 * lists.reach[reach_place(wp.static(SKIN), world)], parameters.guest_skin)
+
+
+@wp.func
+def body_lead(b: int, parameters: Parameters, bodies: Bodies) -> float:
+    """How much further lists reach around a body by its speed when they are made [m]."""
+    wanted = (wp.static(_STEPS) + parameters.patience) * parameters.dt * body_speed(b, bodies)
+    return wp.min(wanted, wp.static(_FURTHEST) * parameters.smallest)

@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import body_speed
 from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
     BALL,
@@ -199,12 +200,6 @@ def body_total(features: Features) -> wp.Function:
         return sums
 
     return total
-
-
-@wp.func
-def body_speed(b: int, bodies: Bodies) -> float:
-    """Largest speed of the surface of a body [m/s]."""
-    return wp.length(bodies.velocities[b]) + wp.length(bodies.spins[b]) * bodies.forms[b].reach
 
 
 @wp.func_native(

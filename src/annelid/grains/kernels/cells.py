@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.grains.kernels.layout import (
     APPROACH,
+    FASTER,
     FASTEST,
     FLAGS,
     HALTED,
@@ -35,8 +36,8 @@ SCAN_SPAN = SCAN_BLOCK * SCAN_EACH
 
 @wp.func
 def margin_for(fastest: float, parameters: Parameters) -> float:
-    """How far apart two grains may be that touch within the next step [m]."""
-    return wp.max(2.0 * parameters.near * parameters.radius, wp.static(APPROACH) * fastest * parameters.dt)
+    """How far apart two grains may be that touch within a step, as long as these lists last [m]."""
+    return wp.max(2.0 * parameters.near * parameters.radius, wp.static(APPROACH * FASTER) * fastest * parameters.dt)
 
 
 @wp.func

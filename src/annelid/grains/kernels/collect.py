@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import body_lead, others_move
 from annelid.grains.kernels.cells import cell_edge, cell_margin, tile, tile_index
 from annelid.grains.kernels.eight import look_at_eight
 from annelid.grains.kernels.layout import (
@@ -256,8 +257,10 @@ def near_bodies(features: Features) -> wp.Function:
         bodies: Bodies,
     ) -> int:  # fmt: skip
         count = int(0)
-        reach = lists.reach[reach_place(wp.static(MARGIN), world)] + parameters.body_skin + radius
+        usual = lists.reach[reach_place(wp.static(MARGIN), world)] + parameters.body_skin + radius
+        usual += others_move(world, parameters, lists)
         for b in range(bodies.first_of_world[world], bodies.first_of_world[world + 1]):
+            reach = usual + body_lead(b, parameters, bodies)
             close = bool(True)
             if bodies.forms[b].reach > 0.0:
                 close = wp.length(x - bodies.places[b]) - bodies.forms[b].reach < reach

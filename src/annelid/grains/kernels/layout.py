@@ -48,6 +48,9 @@ WORLD_REACHES = 3
 APPROACH = 2.2
 """Fastest approach that lists allow for, in largest speeds: two grains that meet head-on, and a tenth more."""
 
+FASTER = 1.25
+"""Largest speed that lists are made for, in the largest one there is: what falls would ask for new ones each step."""
+
 GROUP = 4
 """Neighbours that lie together in memory: what a CPU core takes at a time."""
 
@@ -173,7 +176,7 @@ class Parameters:
     near: wp.float32  # gap, in radii, below which a contact counts
     skin: wp.float32  # how much further than needed lists reach [m]
     widest_skin: wp.float32  # the same where grains are fast: lists that are made often cost more than long ones [m]
-    body_skin: wp.float32  # the same for bodies [m]
+    body_skin: wp.float32  # how far a body may move beyond what lists lead it by [m]
     guest_skin: wp.float32  # how far guests may move before lists are made anew (CUDA) [m]
     fast_skin: wp.float32  # and grains at most that are fast when lists are made, beside guests [m]
     wider: wp.float32  # by how much cells are wider for their sake [m]
@@ -295,7 +298,7 @@ class Bodies:
     forecast: wp.array[wp.vec3]  # velocity that the next step would bring
     turning: wp.array[wp.vec3]
     contacts: wp.array[wp.float32]  # of each body, at the step before
-    travel: wp.array[wp.float32]  # how far its surface may have moved since the lists were made [m]
+    travel: wp.array[wp.float32]  # how far its surface may have left what lists around it lead it by [m]
     parts: wp.int32  # shares of the contacts of a body that are summed side by side
     totals: wp.array[ContactSum]  # what touches each body, by shares
     forces: wp.array[wp.vec3]  # of grains and bodies on each, at the last step [N]

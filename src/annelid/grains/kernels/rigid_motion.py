@@ -4,6 +4,7 @@ import functools
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import body_speed
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -12,7 +13,6 @@ from annelid.grains.kernels.layout import (
     FLAGS,
     FREE,
     MARGIN,
-    SKIN,
     STALE,
     Bodies,
     Features,
@@ -127,14 +127,12 @@ def move_told_body(features: Features) -> wp.Function:
                 bodies.turning[b] = told[3]
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
-        speed = wp.length(velocity) + wp.length(spin) * form.reach
+        speed = body_speed(b, bodies)
         travel = bodies.travel[b] + dt * speed
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed
         margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
-        skin = lists.reach[reach_place(wp.static(SKIN), form.world)]
-        others = wp.max(0.5 * skin, parameters.guest_skin)  # what touches it has moved as well
-        if furthest > parameters.body_skin - others or wp.static(APPROACH) * dt * speed > margin:
+        if furthest > parameters.body_skin or wp.static(APPROACH) * dt * speed > margin:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + form.world] = 1
 

@@ -5,7 +5,8 @@ import functools
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
-from annelid.grains.kernels.bodies import body_speed, body_total, point_contacts
+from annelid.grains.kernels.allowances import body_speed
+from annelid.grains.kernels.bodies import body_total, point_contacts
 from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.converge import team_solve

@@ -5,6 +5,7 @@ Where lists of some worlds were made, their bodies are looked up in them; what b
 
 import warp as wp
 
+from annelid.grains.kernels.allowances import body_lead
 from annelid.grains.kernels.cells import block_scan
 from annelid.grains.kernels.layout import FLAGS, PLANE, Bodies, Lists, Parameters
 
@@ -139,7 +140,7 @@ def list_touched(parameters: Parameters, lists: Lists, bodies: Bodies):
                 bodies.touched_first[b] = place
                 place = look_up(b, place, lists, bodies)
                 if made:
-                    bodies.travel[b] = 0.0
+                    bodies.travel[b] = -body_lead(b, parameters, bodies)
         else:
             begin = bodies.touched_first_before[first]
             end = bodies.touched_first_before[last]
@@ -183,11 +184,11 @@ def scan_chunk_counts(bodies: Bodies):
 
 
 @wp.kernel
-def write_chunks(lists: Lists, bodies: Bodies):
+def write_chunks(parameters: Parameters, lists: Lists, bodies: Bodies):
     t = wp.tid()
-    if t < bodies.count:  # lists around it were made: it has not travelled since
+    if t < bodies.count:  # lists around it were made, and lead it
         if lists.flags[wp.static(FLAGS) + bodies.forms[t].world] == 1:
-            bodies.travel[t] = 0.0
+            bodies.travel[t] = -body_lead(t, parameters, bodies)
     share = t // wp.static(LANES)
     lane = t % wp.static(LANES)
     write_chunk(share // bodies.chunks, share % bodies.chunks, lane, bodies.chunk_counts[share], lists, bodies)
