@@ -23,7 +23,8 @@ def builds_in(simulation: Simulation[grains.Solver], seconds: float) -> float:
 
 def test_grains_that_fall_faster_and_faster_keep_their_lists() -> None:
     spots = np.random.default_rng(1).permutation(np.indices((6, 6, 6)).reshape(3, -1).T * 3.0 * RADIUS)
-    rain = grains.simulation(grains.Bed(spots + [0.0, 0.0, 3.0], RADIUS), obstacles=[Plane()], dt=2e-4, device="cpu")
+    spots[:, 2] += 3.0
+    rain = grains.simulation(grains.Bed(spots, RADIUS), obstacles=[Plane()], dt=2e-4, device="cpu")
     rain.run(0.2)
     assert builds_in(rain, 0.3) < 0.2
 
@@ -32,9 +33,7 @@ def test_grains_that_fall_faster_and_faster_keep_their_lists() -> None:
 def test_a_ball_that_flies_does_not_ask_for_new_lists_of_the_bed(speed: float) -> None:
     radius, dt = 0.03, 2.5e-4
     lying = np.stack(np.meshgrid(*2 * [np.arange(8) * 2.0 * RADIUS], [RADIUS]), -1).reshape(-1, 3)
-    ball = Rigid(
-        Sphere(radius), position=(0.07, 0.07, 1.5), motion="free", density=2000.0, velocity=(0.0, 0.0, -speed)
-    )
+    ball = Rigid(Sphere(radius), position=(0.07, 0.07, 1.5), motion="free", density=2000.0, velocity=(0.0, 0.0, -speed))
     bed = grains.Bed(lying, RADIUS)
     simulation = grains.simulation(bed, obstacles=[Plane(), ball], dt=dt, device="cpu")
     assert builds_in(simulation, 0.1) < 0.15

@@ -1,4 +1,4 @@
-"""Grains against closed forms and laws of granular matter: inclines, bounces, packing, columns, silos."""
+"""Grains against closed forms and laws of granular matter: inclines, bounces, gases, packing, columns, silos."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from annelid.studies.support.grain_beds import (
     reposes,
 )
 from annelid.studies.support.grain_laboratory import EXPERIMENTS, laboratory
+from annelid.studies.support.granular_gas import Cooling, cooling
 from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.tall_silos import Pressures, silo_pressures
 
 _LUBE = "Lube et al. 2004"
 _LINEAR = 1.7  # aspect ratio below which the run-out grows with it, and above which with its root
@@ -47,6 +49,8 @@ class Found:
         drop: The ball dropped into a bed.
         columns: The columns, by aspect ratio.
         silos: The silos, by opening.
+        gases: Gases that cool, by restitution.
+        pressures: What the floors of tall silos bear.
     """
 
     closed: list[Measurement]
@@ -57,11 +61,13 @@ class Found:
     drop: Drop
     columns: list[Collapse]
     silos: list[Outflow]
+    gases: list[Cooling]
+    pressures: Pressures
 
 
 @dataclass(frozen=True)
 class GrainsPhysics:
-    """Grains slide, roll, bounce, pack, collapse and run out of silos as closed forms and measured laws say."""
+    """Grains slide, roll, bounce, cool, pack, collapse and fill silos as closed forms and measured laws say."""
 
     name: ClassVar[str] = "grains-physics"
 
@@ -86,7 +92,7 @@ class GrainsPhysics:
 
     def silos(self) -> list[tuple[Hopper, float]]:
         """Silos with a flat bottom, and how long they run [s]."""
-        openings = (8.0,) if self.quick else (8.0, 10.0, 12.0, 14.0)
+        openings = (8.0,) if self.quick else (8.0, 10.0, 12.0, 14.0, 16.0)
         width, filling = (20.0, 12.0) if self.quick else (36.0, 20.0)
         shared: dict[str, Any] = {
             "friction": self.friction,
@@ -103,6 +109,10 @@ class GrainsPhysics:
         tracks = laboratory(EXPERIMENTS, **where)
         closed = [row for experiment, track in zip(EXPERIMENTS, tracks, strict=True) for row in experiment.judge(track)]
         progress.say(f"closed forms: {sum(bool(row.passed) for row in closed)} of {len(closed)} hold")
+        gases = [cooling(e, side=8 if self.quick else 12, **where) for e in ((0.8,) if self.quick else (0.9, 0.8))]
+        progress.say("gases cool at " + ", ".join(f"{gas.found / gas.rate:.3f}" for gas in gases) + " of the rate")
+        pressures = silo_pressures((10.0, 20.0) if self.quick else (12.0, 20.0, 32.0, 50.0, 72.0), **where)
+        progress.say("tall silos: floors bear " + ", ".join(f"{share:.2f}" for share in pressures.shares))
         frictions = np.array([0.0, 0.5, 1.0] if self.quick else [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0])
         packed = packings(tuple(frictions), side=8 if self.quick else 12, **where)
         progress.say("packing " + ", ".join(f"{p:.3f} at {f:g}" for f, p in zip(frictions, packed, strict=True)))
@@ -121,22 +131,24 @@ class GrainsPhysics:
         for column in self.columns():
             columns.append(collapse(column, **where))
             progress.say(f"column of {columns[-1].aspect:.2f}: run-out {columns[-1].run_out:.2f}")
-        return Found(closed, frictions, packed, materials, angles, drop, columns, silos)
+        return Found(closed, frictions, packed, materials, angles, drop, columns, silos, gases, pressures)
 
     def measure(self, found: Found) -> list[Measurement]:
         """Numbers beside what they should be."""
         return [
             *found.closed,
+            *_gas_rows(found.gases),
             *_packing_rows(found.frictions, found.packings),
             *_repose_rows(found.materials, found.reposes),
             *_drop_rows(found.drop),
             *self._column_rows(found.columns),
             *self._silo_rows(found.silos),
+            *_pressure_rows(found.pressures),
         ]
 
     def plot(self, found: Found, folder: Path) -> list[Path]:
-        """Packing, the ball, run-outs and heights of columns, outflow."""
-        return [figure(folder / "grains-physics.png", lambda axes: _draw(axes, found), size=(10.0, 6.5), grid=(2, 2))]
+        """Packing, the ball, gases, run-outs and heights of columns, outflow, and what floors of silos bear."""
+        return [figure(folder / "grains-physics.png", lambda axes: _draw(axes, found), size=(14.0, 6.5), grid=(2, 3))]
 
     def _column_rows(self, columns: Sequence[Collapse]) -> list[Measurement]:
         rows = []
@@ -157,7 +169,43 @@ class GrainsPhysics:
         ]
         constant = 0.58 * float(np.mean([silo.rate / silo.law for silo in silos]))
         near = None if self.quick else 0.1
-        return [*rows, Measurement("beverloo-constant", constant, "", 0.58, near, "k = 1.45, φ = 0.59")]
+        rows.append(Measurement("beverloo-constant", constant, "", 0.58, near, "k = 1.45, φ = 0.59"))
+        return rows + _beverloo_fit(silos)
+
+
+def _beverloo_fit(silos: Sequence[Outflow]) -> list[Measurement]:
+    """Both constants of W = C ρ √g (D − k d)^(5/2), by the line that W^(2/5) is over D, and how far it is missed."""
+    if len(silos) < 3:
+        return []
+    openings = np.array([silo.opening for silo in silos])
+    rates = np.array([silo.rate / silo.law for silo in silos])  # of C = 0.58 and k = LOST
+    slope, start = np.polyfit(openings, rates**0.4 * (openings - LOST), 1)
+    missed = np.abs((slope * openings + start) ** 2.5 / (rates * (openings - LOST) ** 2.5) - 1.0).max()
+    return [
+        Measurement("beverloo-fit-constant", 0.58 * float(slope) ** 2.5, "", 0.6, 0.1, "0.55 to 0.65"),
+        Measurement("beverloo-fit-lost", float(-start / slope), "d", 1.45, 0.6, "1.4 for spheres, more for sand"),
+        Measurement("beverloo-fit-misses", float(missed), "", 0.05, bound="at-most", source="by its largest part"),
+    ]
+
+
+def _gas_rows(gases: Sequence[Cooling]) -> list[Measurement]:
+    rows = []
+    for gas in gases:
+        label = f"haff-restitution-{gas.restitution:g}"
+        rows.append(Measurement(f"{label}-rate", gas.found / gas.rate, "", 1.0, 0.05, "Haff 1983, Enskog's rate"))
+        rows.append(Measurement(f"{label}-bend", gas.bend, "", 0.05, bound="at-most", source="1/√T grows by a line"))
+    return rows
+
+
+def _pressure_rows(pressures: Pressures) -> list[Measurement]:
+    lengths = pressures.lengths
+    spread = float(np.ptp(lengths) / lengths.mean())
+    return [
+        Measurement("janssen-length", float(lengths.mean()) / pressures.radius, "radii"),
+        Measurement("janssen-spread", spread, "", 0.2, bound="at-most", source="of that length, over all heights"),
+        Measurement("janssen-redirected", pressures.redirected, "", 0.65, 0.25, "measured: 0.4 to 0.9"),
+        Measurement("janssen-borne-by-walls", 1.0 - float(pressures.shares[-1]), source="of the tallest filling"),
+    ]
 
 
 def _packing_rows(frictions: np.ndarray, packed: np.ndarray) -> list[Measurement]:
@@ -206,7 +254,7 @@ def _column_fits(columns: Sequence[Collapse]) -> list[Measurement]:
 
 
 def _draw(axes: Any, found: Found) -> None:
-    packing, ball, run_out, silo = axes.ravel()
+    packing, ball, gas, run_out, silo, tall = axes.ravel()
     packing.plot(np.maximum(found.frictions, 0.01), found.packings, "o-", color=COLORS[0])
     packing.axhline(0.64, color="0.6", linestyle=":")
     packing.axhline(0.55, color="0.6", linestyle=":")
@@ -230,3 +278,15 @@ def _draw(axes: Any, found: Found) -> None:
     silo.plot(wide, law, "-", color="0.5", label=f"Beverloo, C = 0.58, k = {LOST:g}")
     silo.set(xlabel="opening / grain diameter", ylabel="outflow [kg/s]", title="silos with a flat bottom")
     silo.legend(fontsize=7)
+    for number, one in enumerate(found.gases):
+        gas.plot(one.times, one.temperatures**-0.5, "o", color=COLORS[number], label=f"e = {one.restitution:g}")
+        gas.plot(one.times, 1.0 + one.rate * one.times, "-", color="0.5")
+    gas.set(xlabel="time [s]", ylabel="1/√T", title="gases that cool, and Haff's law")
+    gas.legend(fontsize=7)
+    depths, length = found.pressures.heights, float(found.pressures.lengths.mean())
+    deep = np.linspace(0.2 * depths.min(), 1.05 * depths.max(), 100)
+    radius = found.pressures.radius
+    tall.plot(depths / radius, found.pressures.shares, "o", color=COLORS[0], label="measured")
+    tall.plot(deep / radius, length / deep * (1.0 - np.exp(-deep / length)), "-", color="0.5", label="Janssen")
+    tall.set(xlabel="filling / radius", ylabel="weight on the floor", title="tall silos")
+    tall.legend(fontsize=7)
