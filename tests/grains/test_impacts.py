@@ -137,3 +137,38 @@ def test_one_body_that_could_bounce_has_no_partner_in_other_worlds() -> None:
         simulation.run(0.05)
     assert not many.solver.model.features.bouncing
     np.testing.assert_array_equal(many.positions()[1:2], alone.positions())
+
+
+def test_a_ball_comes_as_deep_in_grains_that_bounce_in_shorter_steps() -> None:
+    """Steps of eight sweeps may be longer than plain ones. Single drops differ by some percent: two, side by side."""
+    radius, size, side = 0.006, 0.024, 0.12
+    region = Box((side, side, 0.08), center=(0.0, 0.0, 0.04))
+    poured, _ = fill(region, radius, 0.52, seed=1, device="cpu")
+    glass, corners = grains.Grain(friction=0.5, restitution=0.5), ((-0.5 * side,) * 2, (0.5 * side,) * 2)
+    resting = grains.simulation(
+        grains.Bed(poured, radius, grains.Grain(friction=0.5)),
+        obstacles=box_walls((*corners[0], 0.0), (*corners[1], 1.0)), **HERE,
+    )  # fmt: skip
+    resting.run(0.3)
+    spots, places = resting.positions(), ((0.0, 0.0), (0.025, -0.02))
+    walls = [one for w in range(2) for one in box_walls((*corners[0], 0.0), (*corners[1], 1.0), world=w)]
+    top = float(spots[:, 2].max()) + radius + size
+    balls = [
+        Rigid(Sphere(size), Surface(restitution=0.5), motion="free", density=3000.0, position=(x, y, top),
+              velocity=(0.0, 0.0, -1.5), name=f"ball {world}", world=world)
+        for world, (x, y) in enumerate(places)
+    ]  # fmt: skip
+
+    def deep(**steps: float) -> tuple[float, Simulation[grains.Solver]]:
+        bed = grains.Bed(np.tile(spots, (2, 1)), radius, glass)
+        worlds = np.repeat(np.arange(2), len(spots))
+        simulation = grains.simulation(bed, obstacles=[*walls, *balls], world_of=worlds, **steps, **HERE)
+        simulation.run(0.03)
+        readout, state = simulation.solver.readout, simulation.state
+        return float(np.mean([top - readout.body_position(state, ball)[2] for ball in balls])), simulation
+
+    usual, simulation = deep()
+    assert simulation.dt > 8e-5
+    shorter, _ = deep(dt=0.5 * simulation.dt, contact_step=simulation.solver.model.contact_step)
+    assert 0.5 * size < usual
+    assert usual == pytest.approx(shorter, rel=0.08)

@@ -16,6 +16,7 @@ from annelid.shapes.values import Floats
 _OVERLAP = 0.0076  # of a diameter, that the default step aims at
 _STRIDE = 0.1  # of its radius, that a grain moves in a step at the start
 _APPROACH = 0.0025  # of its radius, by which a body may come closer to a grain in a step
+_BOUNCING_APPROACH = 0.03  # the same in a step of eight sweeps, where impacts are reflected at once
 _SOLVED_APPROACH = 0.008  # the same beside soft bodies, in a step that is solved
 _MOST_SWEEPS = 8  # that are taken without being asked for
 _SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
@@ -83,21 +84,22 @@ def default_step(
     return min(step * math.sqrt(smallest / largest), quick)
 
 
-def meeting_step(bed: Bed, loads: Sequence[Load], *, solved: bool = False) -> float:
+def meeting_step(bed: Bed, loads: Sequence[Load], *, solved: bool = False, bouncing: bool = False) -> float:
     """Longest step in which the bed stops bodies in time [s].
 
     In plain sweeps a contact finds its impulse in some steps, one after the other from grain to grain. Until the bed
     bears a body, that comes closer by about eight times what it moves in a step: so much deeper than it should it ends
     up. In steps that are solved, contacts push from the step on in which they close: it ends up less deep, by about
-    what it moves in a step.
+    what it moves in a step. So it does where something bounces, and all steps take several sweeps.
 
     Args:
         bed: The grains.
         loads: Bodies that fall onto them.
         solved: Whether steps converge.
+        bouncing: Whether something bounces.
     """
     fastest = max((load.speed for load in loads), default=0.0)
-    approach = _SOLVED_APPROACH if solved else _APPROACH
+    approach = _SOLVED_APPROACH if solved else _BOUNCING_APPROACH if bouncing else _APPROACH
     return approach * float(bed.radii.min()) / fastest if fastest > 0.0 else math.inf
 
 
