@@ -12,7 +12,7 @@ from annelid.core.errors import AnnelidError
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Scene
 from annelid.core.snapshot import Lines, Mesh
-from annelid.scenes.column import Column, height_law, run_out_law
+from annelid.scenes.column import Column, bead_height_law, height_law, run_out_law
 from annelid.scenes.drum import Drum
 from annelid.scenes.gears import Gears
 from annelid.scenes.hopper import Hopper
@@ -98,6 +98,8 @@ def test_laws_of_columns_meet() -> None:
     assert run_out_law(1.6999) == pytest.approx(run_out_law(1.7), rel=0.02)
     assert height_law(0.5) == 0.5
     assert height_law(64.0) == pytest.approx(1.76)
+    assert bead_height_law(0.5) == 0.5
+    assert bead_height_law(3.0) == 0.74
 
 
 def test_beverloo() -> None:

@@ -34,7 +34,7 @@ def found(**changes: object) -> Found:
         "materials": np.array([(0.2, 0.0), (0.5, 0.0), (0.5, 0.15)]),
         "reposes": np.radians([24.5, 28.0, 34.0]),
         "drop": Drop(times, 0.5 - 0.4 * times, 0.001 * np.ones(11), 1e-5 * np.ones(11), 1.0, 0.2),
-        "columns": [Collapse(1.0, 1.2, 0.7, 0.3, 5, 1000), Collapse(2.0, 2.2, 0.9, 0.3, 5, 2000)],
+        "columns": [Collapse(1.0, 1.2, 0.7, 0.3, 5, 1000), Collapse(2.0, 2.2, 0.8, 0.3, 5, 2000)],
         "silos": [Outflow(8.0, 2.9, 2.95), Outflow(10.0, 5.1, 5.2)],
         "gases": [Cooling(0.9, times, (1.0 + 2.05 * times) ** -2.0, 2.0)],
         "pressures": Pressures(0.06, 0.5, np.array([0.1, 0.4]), shares_by(0.12, np.array([0.1, 0.4]))),
@@ -55,6 +55,7 @@ def test_a_good_run_holds() -> None:
     ("changes", "name"),
     [
         ({"columns": [Collapse(1.0, 0.9, 0.7, 0.3, 5, 1000)]}, "column-1.00-run-out"),
+        ({"columns": [Collapse(2.0, 2.2, 1.0, 0.3, 5, 1000)]}, "column-2.00-height"),
         ({"packings": np.array([0.60, 0.59, 0.58])}, "packing-friction-0"),
         ({"packings": np.array([0.64, 0.59, 0.61])}, "packing-rises-with-friction"),
         ({"reposes": np.radians([24.5, 20.0, 34.0])}, "repose-rise"),

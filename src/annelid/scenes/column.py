@@ -89,6 +89,7 @@ class Column(Checked):
             Measurement("grains", solver.model.count),
             Measurement("run-out", found.radius / self.radius - 1.0, "", run_out_law(self.aspect), source=_SOURCE),
             Measurement("final-height", found.height / self.radius, "", height_law(self.aspect), source=_SOURCE),
+            Measurement("final-height-of-beads", bead_height_law(self.aspect), source="Lajeunesse et al. 2005"),
             Measurement("slope", math.degrees(found.angle), "deg"),
             Measurement("strays", found.strays),
             Measurement("overlap-largest", solver.readout.overlap(simulation.state).largest),
@@ -102,5 +103,10 @@ def run_out_law(aspect: float) -> float:
 
 
 def height_law(aspect: float) -> float:
-    """Final height over the radius (Lube et al. 2004); low columns keep a flat top, others end at 0.74 or more."""
-    return min(aspect, 0.74) if aspect < 1.7 else 0.88 * aspect ** (1.0 / 6.0)
+    """Final height over the radius of sand, sugar and rice (Lube et al. 2004); low columns keep a flat top."""
+    return min(aspect, 0.88 * aspect ** (1.0 / 6.0))
+
+
+def bead_height_law(aspect: float) -> float:
+    """The same of glass beads, whose heaps all end as high (Lajeunesse et al. 2005)."""
+    return min(aspect, 0.74)

@@ -14,7 +14,7 @@ import warp as wp
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.grains import Grain
-from annelid.scenes.column import Column, height_law, run_out_law
+from annelid.scenes.column import Column, bead_height_law, height_law, run_out_law
 from annelid.scenes.hopper import LOST, Hopper
 from annelid.studies.support.grain_beds import (
     Collapse,
@@ -32,7 +32,7 @@ from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.tall_silos import Pressures, silo_pressures
 
-_LUBE = "Lube et al. 2004"
+_LUBE, _BEADS = "Lube et al. 2004", "Lajeunesse et al. 2005, glass beads"
 _LINEAR = 1.7  # aspect ratio below which the run-out grows with it, and above which with its root
 
 
@@ -156,7 +156,10 @@ class GrainsPhysics:
             law, label = run_out_law(column.aspect), f"column-{column.aspect:.2f}"
             near = None if self.quick else 0.15 * law
             rows.append(Measurement(f"{label}-run-out", column.run_out, "radii", law, near, _LUBE))
-            rows.append(Measurement(f"{label}-height", column.height, "radii", height_law(column.aspect), None, _LUBE))
+            beads, sand = bead_height_law(column.aspect), height_law(column.aspect)
+            near = None if self.quick else 0.15 * beads  # grains are spheres
+            rows.append(Measurement(f"{label}-height", column.height, "radii", beads, near, _BEADS))
+            rows.append(Measurement(f"{label}-height-of-sand", sand, "radii", source=_LUBE))
             rows.append(Measurement(f"{label}-slope", math.degrees(column.angle), "deg"))
             rows.append(Measurement(f"{label}-strays", column.strays / column.grains, "", source="share of grains"))
         return rows + _column_fits(columns)
@@ -266,6 +269,7 @@ def _draw(axes: Any, found: Found) -> None:
     grid = np.linspace(0.2, max(3.2, 1.05 * max(column.aspect for column in found.columns)), 200)
     run_out.plot(grid, [run_out_law(a) for a in grid], color="0.5", label="run-out, Lube")
     run_out.plot(grid, [height_law(a) for a in grid], color="0.5", linestyle=":", label="height, Lube")
+    run_out.plot(grid, [bead_height_law(a) for a in grid], color="0.5", linestyle="--", label="height, beads")
     aspects = [column.aspect for column in found.columns]
     run_out.plot(aspects, [column.run_out for column in found.columns], "o", color=COLORS[0], label="run-out")
     run_out.plot(aspects, [column.height for column in found.columns], "s", color=COLORS[1], label="height")
