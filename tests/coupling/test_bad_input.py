@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from annelid import coupling, grains, robots, springs
-from annelid.core.errors import GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
+from annelid.core.errors import AnnelidError, GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
 from annelid.shapes import Box, Rigid
 
 from .conftest import block, box, dropped
@@ -136,3 +138,25 @@ def test_what_is_no_body_no_bed_no_surface_and_no_option() -> None:
 def test_a_stretch_that_cannot_be_kept_closed() -> None:
     with pytest.raises(InvalidValue, match="stretched by 30: use a finer pitch"):
         coupling.closing_radii(block(), 0.01, stretch=30.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"springs": 3}, "options of springs must be values by name, .*, or None, not int: 3"),
+        ({"grains": "fine"}, "options of grains must be values by name, .*, or None, not str: 'fine'"),
+        ({"actuators": 3}, "actuators must be a list of actuators, not int: 3"),
+        ({"inside": ["push"]}, "no way with a body inside the bed named"),
+    ],
+)
+def test_options_of_another_kind_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), **options)
+
+
+def test_a_surface_is_that_of_a_body() -> None:
+    wrong: Any = 3
+    with pytest.raises(InvalidValue, match=r"the body must be a springs.Body or a fem.Solid, not int: 3"):
+        coupling.closed_surface(wrong)
+    with pytest.raises(InvalidValue, match="positions must be those of 27 masses, not of 1"):
+        coupling.closed_surface(springs.block((3, 3, 3)), np.zeros((1, 3)))

@@ -24,6 +24,16 @@ def reserved(places: Any) -> None:
     simulation.solver.reserve(simulation.state, places, 8)
 
 
+def measured(**options: Any) -> float:
+    return grains.packing_fraction([[0, 0, 0]], 0.01, Box((0.1, 0.1, 0.1)), **options)
+
+
+def commanded(**options: Any) -> None:
+    plate = Rigid(Sphere(0.01), motion="driven", position=(0.0, 0.0, 0.3), name="plate")
+    given = {"name": "lift", "body": "plate", "axis": "z", "low": -1.0, "high": 1.0, **options}
+    simulated([plate], controls=[grains.velocity_control(**given)])
+
+
 def driven(path: Any) -> Rigid:
     return Rigid(Sphere(0.01), motion=path)
 
@@ -48,6 +58,24 @@ def driven(path: Any) -> Rigid:
         (lambda: pour(Box((0.1, 0.1, 0.1)), 3, 0.01, jitter="some"), "jitter = 'some' cannot be used"),  # type: ignore[arg-type]
         (lambda: jittered_lattice((2, 2), 0.1), "counts = \\(2, 2\\) cannot be used; give three numbers"),  # type: ignore[arg-type]
         (lambda: grains.push_apart([[0, 0, 0]], 0.01, rounds=0), "rounds = 0 cannot be used"),
+        (lambda: grains.push_apart([[0, 0, 0]], 0.01, bodies=3), "bodies to leave must be a list of shapes"),  # type: ignore[arg-type]
+        (lambda: grains.push_apart([[0, 0, 0]], 0.01, bodies=["box"]), "a shape or a function of points, not 'box'"),  # type: ignore[list-item]
+        (lambda: grains.push_apart([[0, 0, 0]], 0.01, room=3), "the room must be a shape or None, not int: 3"),  # type: ignore[arg-type]
+        (lambda: grains.packing_fraction([[0, 0, 0]], 0.01, 3), "the region must be a shape, .*, not int: 3"),  # type: ignore[arg-type]
+        (lambda: measured(margin="wide"), "margin = 'wide' cannot be used; give a finite number of 0 or more"),
+        (lambda: measured(top="lid"), "top = 'lid' cannot be used; give a height"),
+        (lambda: grains.overlaps([[0, 0, 0]], 0.01, period=3), "period = 3 cannot be used; give three finite numbers"),
+        (lambda: grains.overlaps([[0, 0, 0]], 0.01, period=(-1, 0, 0)), "give three lengths of 0 or more"),
+        (lambda: grains.overlaps([[0, 0, 0]], 0.01, worlds="first"), "worlds of spheres must be whole numbers"),
+        (lambda: grains.overlaps([[0, 0, 0]], 0.01, worlds=[0, 1]), "worlds must be one number or one for each of 1"),
+        (lambda: fill(Box((0.1, 0.1, 0.1)), 0.01, 0.3, steps="many"), "steps = 'many' cannot be used"),  # type: ignore[arg-type]
+        (lambda: simulated(softness=None), "softness must be a number, not None"),
+        (lambda: simulated(iterations=True), "iterations must be a number, not True"),
+        (lambda: simulated(paper_gamma=3), "paper_gamma must be a share from 0 to 1, not 3"),
+        (lambda: simulated(converge="no"), "converge must be True, False or 'auto', not 'no'"),
+        (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (lambda: commanded(name=["lift"]), "the name of a control must be a word"),
+        (lambda: commanded(low="far"), "needs finite numbers low ≤ rest ≤ high"),
         (
             lambda: grains.Model(grains.Bed([[0, 0, 0]], 0.01), world="flat"),
             "the world must be a grains.World, not str",

@@ -178,5 +178,5 @@ def test_a_shape_without_an_inside_is_refused() -> None:
         Rigid(triangle)
     with pytest.raises(InvalidMesh, match="there is no file ball.stl; give the path"):
         Rigid("ball.stl")
-    with pytest.raises(InvalidValue, match="resolution"):
+    with pytest.raises(InvalidValue, match="cells of a rigid body = 0 cannot be used"):
         springs.World(obstacles=[Rigid(Sphere(1.0).surface(), cells=0)])

@@ -15,8 +15,9 @@ from annelid.calibration.identified import Compared, Identified
 from annelid.calibration.journal import Journal
 from annelid.calibration.search import Search, default_windows, held_values
 from annelid.core.errors import InvalidValue
+from annelid.core.files import as_path
 from annelid.core.identity import identity
-from annelid.core.options import require_kind
+from annelid.core.options import require_callable, require_kind, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.free import Space
 from annelid.optimise.gauss_newton import Fitted, GaussNewton
@@ -59,6 +60,10 @@ def identify(
             anew.
     """
     require_kind("what is identified", calibration, Calibration, "a Calibration")
+    require_truth("scan", scan)
+    require_truth("resume", resume)
+    if say is not None:
+        require_callable("say", say)
     space = calibration.space
     fitted = calibration.comparisons(calibration.runs, device, threads)
     predicted = calibration.comparisons(calibration.held_out, device, threads)
@@ -67,7 +72,7 @@ def identify(
     _require_data(space, fitted, windows[0], nuisances)
     together = all(each.twin.together for each in fitted)
     how = GaussNewton(iterations=iterations, tries=_SIDE_BY_SIDE if together else 1)
-    place = None if folder is None else Path(folder)
+    place = None if folder is None else as_path(folder)
     journal = Journal(place, _identity(calibration, space, fitted, windows, how, scan=scan))
     search = Search(space, fitted, windows, how, say or _silent, journal)
     with ExitStack() as stack:

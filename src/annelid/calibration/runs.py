@@ -11,6 +11,7 @@ import numpy as np
 
 from annelid.calibration.tracks import LengthUnit, TimeUnit, Tracks, read_tracks
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
 
 Load = Sequence[float] | Callable[[float], Sequence[float]]
@@ -64,12 +65,19 @@ class Run(Named):
         object.__setattr__(self, "name", self.name or self.measured.source)
         if self.start not in ("rest", "settled"):
             raise InvalidValue(f"start of run {self.name!r} must be 'rest' or 'settled', not {self.start!r}.")
-        if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) < len(self.axes):
+        if (
+            not isinstance(self.axes, str)
+            or not self.axes
+            or set(self.axes) - set("xyz")
+            or len(set(self.axes)) < len(self.axes)
+        ):
             raise InvalidValue(f"axes of run {self.name!r} must be some of 'xyz', not {self.axes!r}.")
-        if not (np.isfinite(self.interval) and self.interval > 0.0):
+        if not (is_number(self.interval) and self.interval > 0.0):
             raise InvalidValue(f"interval of run {self.name!r} must be a time above 0 s, not {self.interval!r}.")
+        require_kind("loads of a run", self.loads, Mapping, "forces by group, {name: force}")
+        require_kind("releases of a run", self.releases, Mapping, "times by group, {name: time}")
         for group, time in self.releases.items():
-            if not (np.isfinite(time) and time >= 0.0):
+            if not (is_number(time) and time >= 0.0):
                 raise InvalidValue(f"run {self.name!r} must let {group!r} go at a time of 0 s or more, not {time!r}.")
 
     @property

@@ -10,9 +10,11 @@ from typing import Literal
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import as_path
+from annelid.core.options import require_words
 
 LengthUnit = Literal["m", "cm", "mm"]
 TimeUnit = Literal["s", "ms"]
@@ -41,7 +43,8 @@ class Tracks(Described):
     source: str = "tracks"
 
     def __post_init__(self) -> None:
-        times, places = np.asarray(self.times, float), np.asarray(self.places, float)
+        times, places = as_numbers("times of tracks", self.times), as_numbers("places of tracks", self.places)
+        require_words("names of markers", self.names)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "names", tuple(self.names))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import require_kind
 from annelid.core.words import with_article
 
 TimeFunction = Callable[[np.ndarray], np.ndarray]
@@ -87,6 +89,7 @@ class Controller:
 
 def controller_from_dict(values: dict[str, Any]) -> Controller:
     """A controller of any kind from its dictionary."""
+    require_kind("a controller from a file", values, Mapping, "a table with its kind and parameters")
     known = {kind.kind: kind for kind in _kinds(Controller) if kind.kind}
     name = str(values.get("kind"))
     if name not in known:
@@ -100,7 +103,7 @@ def _kinds(base: type[Controller]) -> list[type[Controller]]:
 
 def flat(values: Any, what: str) -> np.ndarray:
     """A vector of finite numbers."""
-    result = np.array(values, dtype=float).reshape(-1)
+    result = np.array(as_numbers(f"{what}s of a controller", values)).reshape(-1)
     if not np.isfinite(result).all():
         raise InvalidValue(f"{what} number {int(np.flatnonzero(~np.isfinite(result))[0])} is not a finite number.")
     result.setflags(write=False)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from annelid.control.controller import Controller, Program, expect, flat
 from annelid.control.kernels.kinds import FUNCTION, HOST
+from annelid.core.options import require_callable, require_kind
 
 
 class HostController(Controller):
@@ -21,6 +23,7 @@ class HostController(Controller):
     """
 
     def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], np.ndarray], parameters: Any = ()) -> None:
+        require_callable("what a HostController calls", function)
         self.function, self.parameters = function, flat(parameters, "parameter")
 
     def bind(self, channels: int, inputs: Sequence[int], neighbours: np.ndarray | None = None) -> Program:
@@ -43,6 +46,9 @@ class WarpController(Controller):
     """
 
     def __init__(self, function: Any, parameters: Any = ()) -> None:
+        require_kind(
+            "what a WarpController computes", function, wp.Function, "a Warp function, decorated with @wp.func"
+        )
         self.function, self.parameters = function, flat(parameters, "parameter")
 
     def bind(self, channels: int, inputs: Sequence[int], neighbours: np.ndarray | None = None) -> Program:

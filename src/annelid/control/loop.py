@@ -22,6 +22,7 @@ from annelid.control.side_by_side import SideBySide, inputs_of_channels
 from annelid.core.arrays import as_numbers, shared_rows, views_in
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import require_callable, require_kind, require_truth, require_words
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable, Solver
 
@@ -59,6 +60,13 @@ def connect(
     """
     if not is_number(every):
         raise InvalidValue(f"every must be a time between two calls in seconds, not {every!r}.")
+    require_kind("what is controlled", simulation, Simulation, "a Simulation")
+    require_truth("ramp", ramp)
+    for what, names in (("sensors", sensors), ("controls", controls)):
+        if names is not None:
+            require_words(f"{what} of a controller", names)
+    if unless is not None:
+        require_callable("unless", unless)
     loop = _Loop(simulation, sensors, controls, every if ramp else 0.0)
     if isinstance(controller, Controller):
         act = _of_controller(loop, controller, every)

@@ -11,7 +11,9 @@ from annelid.control.controller import Controller, Program, expect, flat
 from annelid.control.kernels.kinds import DISTRIBUTED
 from annelid.control.kernels.kinds import MLP as MLP_KIND
 from annelid.control.signals import Sine
+from annelid.core.arrays import whole_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_truth
 
 Driving = Sine | Callable[[np.ndarray], np.ndarray] | None
 """An additional input: a sine, any function of times [s], or none."""
@@ -47,7 +49,8 @@ class MLP(Controller):
     def __init__(
         self, weights: Any, *, hidden: Sequence[int] = (), driving: Driving = _ONCE_A_SECOND, bias_all: bool = False
     ) -> None:
-        self.parameters, self.hidden, self.driving = flat(weights, "weight"), _sizes(hidden), driving
+        require_truth("bias_all of a network", bias_all)
+        self.parameters, self.hidden, self.driving = flat(weights, "weight"), _sizes(hidden), _known_driving(driving)
         self.bias_all = bias_all
 
     def sizes(self, channels: int, inputs: Sequence[int]) -> tuple[int, ...]:
@@ -110,9 +113,10 @@ class DistributedMLP(Controller):
         driving: Driving = None,
         shared: bool = True,
     ) -> None:
-        if signals < 0:
-            raise InvalidValue(f"the number of signals must not be negative, not {signals}.")
-        self.parameters, self.hidden, self.driving = flat(weights, "weight"), _sizes(hidden), driving
+        if isinstance(signals, bool) or not isinstance(signals, int | np.integer) or signals < 0:
+            raise InvalidValue(f"the number of signals must not be negative, not {signals!r:.60}: give 0 or more.")
+        require_truth("shared of a distributed network", shared)
+        self.parameters, self.hidden, self.driving = flat(weights, "weight"), _sizes(hidden), _known_driving(driving)
         self.signals, self.shared = signals, shared
 
     def sizes(self, inputs: int) -> tuple[int, ...]:
@@ -165,10 +169,18 @@ def _forward(weights: np.ndarray, inputs: Sequence[float], sizes: Sequence[int],
 
 
 def _sizes(hidden: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(int(size) for size in hidden)
+    if isinstance(hidden, int) or np.ndim(hidden) != 1:
+        raise InvalidValue(f"hidden layers must be a list of sizes, such as (8,), not {hidden!r:.60}.")
+    sizes = tuple(map(int, whole_numbers("sizes of hidden layers", hidden)))
     if any(size < 1 for size in sizes):
         raise InvalidValue(f"hidden layers must have at least one neuron, not {sizes}.")
     return sizes
+
+
+def _known_driving(given: Driving) -> Driving:
+    if given is not None and not callable(given):
+        raise InvalidValue(f"driving of a network must be a Sine, a function of times or None, not {given!r:.60}.")
+    return given
 
 
 def _same(inputs: Sequence[int]) -> int:

@@ -11,7 +11,9 @@ import numpy as np
 
 from annelid.control.controller import Controller, Program, TimeFunction, expect, flat
 from annelid.control.kernels.kinds import TABLE, WAVES
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,22 @@ class Sine:
     phase: float = 0.0
     amplitude: float = 1.0
 
+    def __post_init__(self) -> None:
+        for name in ("frequency", "phase", "amplitude"):
+            if not is_number(value := vars(self)[name]):
+                raise InvalidValue(f"{name} of a sine must be a finite number, not {value!r:.60}.")
+
     def __call__(self, time: np.ndarray) -> np.ndarray:
         """Values at some times [s]."""
         return self.amplitude * np.sin(2.0 * math.pi * self.frequency * np.asarray(time) + self.phase)
+
+
+def _each(values: Any, name: str, count: int) -> np.ndarray:
+    """Numbers of the channels, from one for all or one a channel."""
+    given = as_numbers(f"{name} of sines", values)
+    if given.shape not in ((), (1,), (count,)):
+        raise InvalidValue(f"{name} of sines must be one number, or {count}, one a channel, not {list(given.shape)}.")
+    return np.broadcast_to(flat(given, name) if given.ndim else given, count)
 
 
 class PhasedSines(Controller):
@@ -49,7 +64,7 @@ class PhasedSines(Controller):
         self.parameters = flat(phases, "phase")
         count = len(self.parameters)
         self.frequency, self.amplitude, self.offset = (
-            np.broadcast_to(flat(values, name) if np.ndim(values) else float(values), count)
+            _each(values, name, count)
             for values, name in ((frequency, "frequency"), (amplitude, "amplitude"), (offset, "offset"))
         )
 
@@ -86,8 +101,10 @@ class Development(Controller):
     kind: ClassVar[str] = "development"
 
     def __init__(self, parameters: Any, *, duration: float = 60.0, frequency: float = 1.0) -> None:
-        if not (math.isfinite(duration) and duration > 0.0):
-            raise InvalidValue(f"the duration of a development must be a positive time, not {duration}.")
+        if not (is_number(duration) and duration > 0.0):
+            raise InvalidValue(f"the duration of a development must be a positive time, not {duration!r:.60}.")
+        if not is_number(frequency):
+            raise InvalidValue(f"the frequency of a development must be a number [Hz], not {frequency!r:.60}.")
         self.parameters, self.duration, self.frequency = flat(parameters, "parameter"), duration, frequency
         self.amplitude = 1.0
 
@@ -123,6 +140,9 @@ class TimeFunctions(Controller):
     kind: ClassVar[str] = ""
 
     def __init__(self, functions: Sequence[TimeFunction] | Callable[[np.ndarray], np.ndarray]) -> None:
+        several = [functions] if callable(functions) else functions
+        if not isinstance(several, Sequence) or not all(map(callable, several)):
+            raise InvalidValue(f"time functions must be a function, or a list of one a channel, not {functions!r:.60}.")
         self.functions = functions
         self.parameters = np.zeros(0)
 

@@ -21,7 +21,7 @@ from annelid.control.unrolled import Unrolled
 from annelid.core.adjoint import reduced
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, require_words
 from annelid.core.pacing import whole_steps
 from annelid.core.rollout import Loss, Rollout, as_loss, require_loss
 from annelid.core.simulation import Simulation
@@ -54,6 +54,9 @@ class SteeredRollout(Described):
         controls: Sequence[str] | None = None,
     ) -> None:
         require_kind("what is steered", simulation, Simulation, "a Simulation")
+        for what, given in (("sensors", sensors), ("controls", controls)):
+            if given is not None:
+                require_words(f"{what} of a rollout", given)
         if isinstance(intervals, bool) or not isinstance(intervals, int | np.integer) or intervals < 1:
             raise InvalidValue(f"the intervals must be a whole number of 1 or more, not {intervals!r:.40}.")
         if isinstance(network, DistributedMLP) and network.signals:

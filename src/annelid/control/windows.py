@@ -26,8 +26,10 @@ class Window:
     length: int = 1
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
+        if not isinstance(self.mode, str) or self.mode not in MODES:
             raise InvalidValue(f"mode {self.mode!r} of a window must be one of {', '.join(MODES)}.")
+        if isinstance(self.length, bool) or not isinstance(self.length, int | np.integer):
+            raise InvalidValue(f"the length of a window must be a whole number of readings, not {self.length!r:.60}.")
         if self.length < 1 or (self.mode == "difference" and self.length < 2):
             raise InvalidValue(
                 f"a {self.mode} needs at least {1 + (self.mode == 'difference')} readings, not {self.length}."

@@ -84,6 +84,8 @@ def device(name: str | wp.Device = "auto") -> wp.Device:
     """
     if isinstance(name, wp.Device):
         return name
+    if not isinstance(name, str):
+        raise DeviceUnavailable(f"a device is named by a word, 'auto', 'cpu', 'cuda' or 'cuda:N', not by {name!r:.60}.")
     if name == "auto":
         return wp.get_device("cuda:0" if wp.is_cuda_available() else "cpu")
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):

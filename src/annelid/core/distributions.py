@@ -6,8 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.parameters import CHOICE, LOG_UNIFORM, NORMAL, UNIFORM
@@ -113,7 +114,7 @@ class Choice(Distribution):
     kind = CHOICE
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str | Real) or not len(self.values):
+        if isinstance(self.values, str) or not isinstance(self.values, Sequence | np.ndarray) or not len(self.values):
             raise InvalidValue(f"Choice needs a sequence of numbers, not {self.values!r}.")
         _require_numbers(self, *self.values)
         object.__setattr__(self, "values", tuple(map(float, self.values)))

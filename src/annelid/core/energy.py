@@ -27,7 +27,7 @@ _WEIGHTS: dict[str, tuple[float, float, float, float]] = {
 
 def require_energy(kind: str) -> None:
     """Refuse an energy that there is not."""
-    if kind not in _WEIGHTS:
+    if not isinstance(kind, str) or kind not in _WEIGHTS:
         raise UnknownName("energy", kind, _WEIGHTS)
 
 

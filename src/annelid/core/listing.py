@@ -17,7 +17,7 @@ def listed(kind: str, name: str, table: Mapping[str, tuple[str, str]]) -> Any:
         name: The name.
         table: Module and attribute of each.
     """
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise UnknownName(kind, name, table)
     module, attribute = table[name]
     return getattr(import_module(module), attribute)

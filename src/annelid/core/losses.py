@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.adjoint import summed
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.track import Track
 
@@ -26,7 +27,7 @@ class Travel:
         if isinstance(direction, str) and direction in ("x", "y", "z"):
             self.direction = np.eye(3)["xyz".index(direction)]
         else:
-            self.direction = np.asarray(direction, float) if not isinstance(direction, str) else np.zeros(0)
+            self.direction = np.zeros(0) if isinstance(direction, str) else as_numbers("a direction", direction)
         if self.direction.shape != (3,) or not np.isfinite(self.direction).all() or not self.direction.any():
             raise InvalidValue(f"a direction is 'x', 'y', 'z' or three finite numbers, not {direction!r:.60}.")
         self.direction = self.direction / np.linalg.norm(self.direction)

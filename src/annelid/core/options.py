@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
+
+import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.words import with_article
@@ -31,22 +33,56 @@ def require_kind(what: str, given: object, kind: type | tuple[type, ...], accept
         raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
 
 
+def require_truth(what: str, given: object) -> None:
+    """Refuse what is neither True nor False, such as the word "no", which Python takes for True."""
+    if not isinstance(given, bool | np.bool_):
+        raise InvalidValue(f"{what} must be True or False, not {given!r:.60}.")
+
+
+def require_one_of(what: str, given: object, known: Iterable[str]) -> None:
+    """Refuse a word that is none of a few: "precision must be 'float32' or 'float64', not 3"."""
+    words = list(known)
+    if not isinstance(given, str) or given not in words:
+        *others, last = map(repr, words)
+        choice = f"{', '.join(others)} or {last}" if others else last
+        raise InvalidValue(f"{what} must be {choice}, not {given!r:.60}.")
+
+
+def require_words(what: str, given: object) -> None:
+    """Refuse what is no list of words; one word by itself is none: its letters would be taken."""
+    if isinstance(given, str) or not isinstance(given, Collection) or not all(isinstance(one, str) for one in given):
+        raise InvalidValue(f"{what} must be a list of names, not {given!r:.60}.")
+
+
+def require_callable(what: str, given: object) -> None:
+    """Refuse what cannot be called."""
+    if not callable(given):
+        raise InvalidValue(f"{what} must be a function, not {type(given).__name__}: {given!r:.60}.")
+
+
+def _require_annotated(what: str, given: object, kind: object) -> None:
+    """Refuse what is no truth value where the annotation asks for one."""
+    if kind in (bool, "bool") or (kind == "bool | None" and given is not None):
+        require_truth(what, given)
+
+
 class Named:
-    """A dataclass that refuses a misspelt field with the nearest name, instead of Python's error."""
+    """A dataclass that refuses a misspelt field with the nearest name, and words where truth values belong."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __new__(cls, *given: Any, **options: Any) -> Self:
         """Look at the names before they reach the dataclass."""
-        for name in options:
+        for name, value in options.items():
             if name not in cls.__dataclass_fields__:
                 known = [field.name for field in fields(cls) if field.init]
                 raise UnknownName(f"parameter of {with_article(cls.__name__)}", name, known)
+            _require_annotated(f"{name} of {with_article(cls.__name__)}", value, cls.__dataclass_fields__[name].type)
         return super().__new__(cls)
 
 
 def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function whose signature spells its options out refuse all others by name.
+    """Let a function whose signature spells its options out refuse all others by name, and words for truth values.
 
     Args:
         what: What the options are of, in words: "a simulation of springs".
@@ -54,15 +90,16 @@ def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callabl
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        known = [name for name in inspect.signature(function).parameters if name != "self"]
+        known = {n: each.annotation for n, each in inspect.signature(function).parameters.items() if n != "self"}
 
         @functools.wraps(function)
         def checked(*given: P.args, **options: P.kwargs) -> T:
-            for name in options:
+            for name, value in options.items():
                 if name not in known:
                     others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
                     hint = f"It is an option of {others[0]}." if others else None
                     raise UnknownName(f"option of {what}", name, known, hint=hint)
+                _require_annotated(f"{name} of {what}", value, known[name])
             return function(*given, **options)
 
         return checked

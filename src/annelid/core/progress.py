@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import time as wall
-from typing import Self
+from typing import Protocol, Self, runtime_checkable
 
 from rich.console import Console
 
 from annelid.core.display import Bar, Display
+
+
+@runtime_checkable
+class Told(Protocol):
+    """What can be told how far a simulation is."""
+
+    def update(self, time: float, remaining: float) -> None:
+        """Take the simulated time [s] and what remains of it."""
+        ...
 
 
 class Progress(Display):

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 
 @dataclass(frozen=True)
@@ -33,10 +32,10 @@ class Quantity:
 
     def __post_init__(self) -> None:
         kind = type(self).__name__.lower()
-        if not self.name:
-            raise InvalidValue(f"a {kind} needs a name.")
-        numbers = np.array([self.low, self.rest, self.high], float)
-        if not np.isfinite(numbers).all() or not self.low <= self.rest <= self.high or self.low == self.high:
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidValue(f"a {kind} needs a name, a word, not {self.name!r:.60}.")
+        finite = all(map(is_number, (self.low, self.rest, self.high)))
+        if not finite or not self.low <= self.rest <= self.high or self.low == self.high:
             raise InvalidValue(
                 f"{kind} {self.name!r} needs finite numbers low ≤ rest ≤ high that are not all the same, not "
                 f"{self.low}, {self.rest}, {self.high}."

@@ -206,7 +206,7 @@ class Rollout(Described):
         return Track(self.plan.looks, self.dt, dict(zip(("positions", "velocities"), copies, strict=True)))
 
     def _require_known(self, name: str) -> None:
-        if name not in self._adjoint.inputs:
+        if not isinstance(name, str) or name not in self._adjoint.inputs:
             raise UnknownName("parameter of a rollout", name, self._adjoint.inputs)
 
     def _require_begin(self, after: int) -> None:

@@ -338,7 +338,7 @@ class Sensors(Described):
         return slice(first, first + chosen.size)
 
     def _require(self, name: str) -> Reading:
-        if name not in self._readings:
+        if not isinstance(name, str) or name not in self._readings:
             raise UnknownName("sensor", name, self._readings)
         return self._readings[name]
 

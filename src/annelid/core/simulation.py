@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -26,8 +27,9 @@ from annelid.core.gate import Gate
 from annelid.core.interrupts import raise_noted
 from annelid.core.march import SECONDS_BETWEEN_CHECKS, March, Watch
 from annelid.core.numbers import is_number
+from annelid.core.options import require_callable, require_kind, require_words
 from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, whole_steps
-from annelid.core.progress import Progress
+from annelid.core.progress import Progress, Told
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
 from annelid.core.sensors import Sensors
@@ -149,6 +151,7 @@ class Simulation(Shown, Described, Generic[S]):
         """
         if not (is_number(seconds) and seconds >= 0.0):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
+        require_kind("progress", progress, (Told, bool, NoneType), "a Progress, True or None")
         with self._advancing():
             goal = self.step_count + round(seconds / self.dt)
             if progress is True:
@@ -228,6 +231,7 @@ class Simulation(Shown, Described, Generic[S]):
 
     def clear_breakpoint(self, point: Breakpoint) -> None:
         """Forget a breakpoint; one that was reached is forgotten already."""
+        require_kind("what is cleared", point, Breakpoint, "a breakpoint, as simulation.breakpoint(...) returns it")
         with self.gate:
             self._march.drop(point)
 
@@ -281,6 +285,8 @@ class Simulation(Shown, Described, Generic[S]):
         if look is not None and fields is not None:
             raise InvalidValue("give record() either fields or a look, which has fields of its own.")
         wanted = self.fields if fields is None else [fields] if isinstance(fields, str) else fields
+        require_words("fields of a recording", wanted)
+        require_kind("the look of a recording", look, (Look, NoneType), "a Look")
         chosen = look or Look(fields=tuple(wanted))
         chosen.require_known(self.fields)
         recorder = Recorder(_recording_path(path), **header)
@@ -317,6 +323,7 @@ class Simulation(Shown, Described, Generic[S]):
             act: Called with the state and the number of steps done.
             every: Simulated time between two calls [s], rounded to whole steps; a warning tells where that is noticed.
         """
+        require_callable("what acts on a simulation", act)
         steps = whole_steps(every, self.dt)
         with self.gate:
             self._march.pacers.append(Pacer(act, steps))
@@ -330,6 +337,7 @@ class Simulation(Shown, Described, Generic[S]):
 
         Among its numbers are the readings of sensors and the values of controls, in the first of several worlds.
         """
+        require_kind("what a snapshot shows", look, (Look, NoneType), "a Look")
         chosen = look or Look()
         with self.gate, self._march.undisturbed():
             shot = self.solver.snapshot(self.state, chosen)
@@ -422,7 +430,11 @@ class Simulation(Shown, Described, Generic[S]):
                 self._begin_segments()
 
     def _mask(self, worlds: Sequence[int]) -> wp.array[Any]:
-        chosen, count = np.asarray(worlds), self.solver.worlds
+        count = self.solver.worlds
+        try:
+            chosen = np.asarray(worlds)
+        except ValueError:  # rows of different lengths
+            chosen = np.asarray(None)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or ((chosen < 0) | (chosen >= count)).any():
             there = "one world, number 0" if count == 1 else f"the worlds 0 to {count - 1}"
             raise InvalidValue(f"this simulation has {there}, not {worlds!r}.")

@@ -16,7 +16,9 @@ import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.described import Described
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
+from annelid.core.options import require_truth, require_words
 
 Array = Any
 """A NumPy array or a Warp array."""
@@ -134,6 +136,15 @@ MOST_NUMBERS = 16
 """Channels or readings of one kind that are shown one by one."""
 
 
+def require_color(what: str, given: object) -> None:
+    """Refuse what is neither three numbers from 0 to 1 nor None, which leaves a colour to others."""
+    if given is None:
+        return
+    parts = given if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else ()
+    if len(parts) != 3 or not all(is_number(part) and 0.0 <= part <= 1.0 for part in parts):
+        raise InvalidValue(f"{what} must be three numbers from 0 to 1 (red, green, blue), not {given!r:.60}.")
+
+
 @dataclass(frozen=True)
 class Look:
     """What a viewer will show, so that physics computes and copies no more than that.
@@ -153,6 +164,12 @@ class Look:
     fields: tuple[str, ...] = ()
     host: bool = True
     numbers: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("surface", "spheres", "lines", "host", "numbers"):
+            require_truth(f"{name} of a look", vars(self)[name])
+        require_words("fields of a look", self.fields)
+        object.__setattr__(self, "fields", tuple(self.fields))
 
     def require_known(self, offered: Sequence[str]) -> None:
         """Refuse fields that a simulation does not offer."""

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.device_rates import all_finite
 from annelid.core.errors import InvalidValue, UnknownName
@@ -91,7 +92,7 @@ class Track(Described):
             if not all_finite(given):
                 raise _not_finite(name)
             return given
-        values = np.asarray(given, float)
+        values = as_numbers(f"the rates of the loss by {name}", given)
         if not np.isfinite(values).all():
             raise _not_finite(name)
         full = self.full(name, values)

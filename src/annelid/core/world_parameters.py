@@ -70,7 +70,7 @@ class Parameters(Described):
         """Place of a parameter."""
         if not self.names:
             raise InvalidValue(f"a simulation of {self._physics} has no parameters of worlds.")
-        if name not in self.names and name in NEEDED:
+        if isinstance(name, str) and name not in self.names and name in NEEDED:
             raise InvalidValue(f"parameter {name!r} needs {NEEDED[name]}, which this simulation does not have.")
         if name not in self.names:
             raise UnknownName("parameter", name, self.names)
@@ -106,6 +106,7 @@ class Parameters(Described):
 
     def set(self, values: Mapping[str, Any]) -> None:
         """Set parameters by name, each one number or one a world; nothing changes if one of them is refused."""
+        require_kind("parameters", values, Mapping, "values by name, {name: value}")
         columns = [self.index(name) for name in values]
         given = np.empty((self.worlds, len(columns)))
         for k, (name, value) in enumerate(values.items()):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any, overload
 
 import warp as wp
 
 from annelid import fem, grains, springs
 from annelid.core.errors import InvalidValue, StepTooLong
-from annelid.core.options import Auto, spelled_out
+from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
@@ -152,6 +153,9 @@ def simulation(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    for name, options in {"springs": springs, "solid": solid, "grains": grains}.items():
+        require_kind(f"options of {name}", options, (Mapping, NoneType), "values by name, {name: value}, or None")
+    require_kind("actuators", actuators, Sequence, "a list of actuators")
     if isinstance(body, fem.Solid):
         _require_left_out("a fem.Solid", "spring bodies", spring_dt=spring_dt != "auto", springs=bool(springs))
         if worlds is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import Auto, Named
+from annelid.core.options import Auto, Named, require_kind
 from annelid.coupling.steps import LIVELY
 from annelid.grains import Bed
 from annelid.grains import World as GrainsWorld
@@ -93,6 +93,7 @@ class MeetingWorld(Named):
 
 def require_options(name: str, options: Mapping[str, Any], known: Iterable[str]) -> None:
     """Refuse options of a side that it does not have, or that are given to the world itself."""
+    require_kind(f"options of the {name}", options, Mapping, "values by name, {name: value}")
     both = sorted(OF_BOTH & set(options))
     if both:
         verb = "are" if both[0] in ("obstacles", "controls") else "is"

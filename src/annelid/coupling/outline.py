@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 
+@runtime_checkable
 class Outline(Protocol):
     """A surface and what it hangs on; `springs.Body` is one, and `SolidOutline` makes one of a solid."""
 

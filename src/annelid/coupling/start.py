@@ -32,7 +32,7 @@ def make_room(
         bodies: What else the grains must not be pushed into.
         how: "refuse" grains inside the body, "push" them aside, "remove" them, or "allow" them.
     """
-    if how not in CHOICES:
+    if not isinstance(how, str) or how not in CHOICES:
         raise UnknownName("way with a body inside the bed", how, CHOICES)
     if how == "allow":
         return bed

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.options import require_kind
 from annelid.coupling.division import FINEST, Division, divided
 from annelid.coupling.facets import facets, hole_reaches
 from annelid.coupling.holes import hole_reach, require_fine, require_skinned
 from annelid.coupling.outline import Outline
 from annelid.shapes import TriangleMesh
+from annelid.shapes.values import as_points
 from annelid.springs import Body
 
 STRETCH = 1.15
@@ -129,12 +131,15 @@ def standoff(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> fl
 
 def closed_surface(body: Outline, positions: np.ndarray | None = None) -> TriangleMesh:
     """The surface through the masses of a body [m], at other positions if given, shape [n, 3]."""
+    require_kind("the body", body, Outline, "a springs.Body or a fem.Solid")
     if len(body.triangles) == 0:
         raise InvalidValue(
             "the body has no surface that could keep grains out: build it from a shape (springs.lattice, box, block)."
         )
     used, corners = np.unique(body.triangles, return_inverse=True)
-    points = body.positions if positions is None else positions
+    points = body.positions if positions is None else as_points(positions)
+    if len(points) != len(body.positions):
+        raise InvalidValue(f"positions must be those of {len(body.positions)} masses, not of {len(points)}.")
     mesh = TriangleMesh(points[used], corners.reshape(-1, 3).astype(np.int32))
     if not mesh.is_closed:
         edges = len(mesh.open_edges())

@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_truth
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Part
 from annelid.envs.goals import Limits
@@ -72,7 +73,8 @@ class Task(Hooks, ABC):
         require("seconds", self.seconds, 1e-9, 1e9)
         require("every", self.every, 1e-9, 1e9)
         require("stir", self.stir, 0.0, 1.0)
-        if self.arrays not in ("numpy", "torch", "warp"):
+        require_truth("smooth of a task", self.smooth)
+        if not isinstance(self.arrays, str) or self.arrays not in ("numpy", "torch", "warp"):
             raise InvalidValue(f"arrays of a task must be 'numpy', 'torch' or 'warp', not {self.arrays!r}.")
         if self.every > self.seconds:
             raise InvalidValue(f"an action of {self.every:g} s is longer than an episode of {self.seconds:g} s.")

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.files import as_path
+from annelid.core.options import require_callable, require_kind, require_truth
 from annelid.core.ownership import owned
 from annelid.evolve.executors import Executor, make_executor
 from annelid.evolve.executors.local import Local
@@ -71,7 +73,12 @@ def evolve(
         overwrite: Begin anew even if the folder holds another search.
         watch: Called once before the first generation and after each.
     """
-    place = None if folder is None else Path(folder)
+    require_kind("what is evolved", experiment, Experiment, "an evolve.Experiment")
+    require_truth("resume", resume)
+    require_truth("overwrite", overwrite)
+    if watch is not None:
+        require_callable("watch", watch)
+    place = None if folder is None else as_path(folder)
     with ExitStack() as stack:
         if place is not None:
             stack.enter_context(owned(place))

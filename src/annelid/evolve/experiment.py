@@ -6,10 +6,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from numbers import Integral
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.files import as_path
 from annelid.core.own_files import is_own
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.evolve import registry
@@ -19,6 +20,10 @@ from annelid.evolve.options import from_table, to_table
 
 _LARGEST_FILE = 1_000_000  # bytes; an experiment is a page of text
 _KEYS = ("name", "summary", "generations", "seed", "repetitions", "problem", "searcher")
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,19 @@ class Experiment:
     summary: str = ""
 
     def __post_init__(self) -> None:
-        if not self.name or any(c in self.name for c in "/\\\0") or self.name.startswith("."):
+        if (
+            not isinstance(self.name, str)
+            or not self.name
+            or any(c in self.name for c in "/\\\0")
+            or self.name.startswith(".")
+        ):
             raise InvalidValue(f"an experiment's name becomes a folder's, which {self.name!r} cannot be.")
-        if self.generations < 0:
-            raise InvalidValue(f"generations must be 0 or more, not {self.generations}.")
-        if self.repetitions < 1:
-            raise InvalidValue(f"repetitions must be 1 or more, not {self.repetitions}.")
-        if self.seed < 0:
-            raise InvalidValue(f"a seed must be 0 or more, not {self.seed}.")
+        if not _whole(self.generations, 0):
+            raise InvalidValue(f"generations must be 0 or more, not {self.generations!r:.60}.")
+        if not _whole(self.repetitions, 1):
+            raise InvalidValue(f"repetitions must be 1 or more, not {self.repetitions!r:.60}.")
+        if not _whole(self.seed, 0):
+            raise InvalidValue(f"a seed must be 0 or more, not {self.seed!r:.60}.")
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -115,7 +125,7 @@ def problem_from_table(table: Mapping[str, Any]) -> ProblemOptions:
 
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """An experiment from a TOML file."""
-    path = Path(path)
+    path = as_path(path)
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise FileFormatError(f"{path} is too large for an experiment.")

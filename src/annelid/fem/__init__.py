@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
@@ -172,8 +174,16 @@ def equilibrium(
     """
     require_solid(solid)
     chosen = choose_device(device)
+    _require_how(contact, settings)
     world = World(gravity=gravity, obstacles=obstacles, contact=contact or Contact())
     require_motion(world.sand, dynamic=False, integrator=world.integrator)
+    require_kind("extras of a solid", extras, Sequence, "a list of element sets")
+    if start is not None:
+        start = as_numbers("start", start)
+        if start.shape != solid.nodes.shape or not np.isfinite(start).all():
+            raise InvalidValue(
+                f"start must be finite positions of shape {list(solid.nodes.shape)}, not of shape {list(start.shape)}."
+            )
     contacts = touched_by(solid, world.touched, world.contact, chosen)
     if contacts is None or not contacts.rigids:
         solid.require_held()
@@ -198,6 +208,11 @@ def _among(
         positions.assign(model.solid.nodes + contacts.shift)
     contacts.stand_still(positions)
     return TouchingNewton(model, contacts, settings)
+
+
+def _require_how(contact: object, settings: object) -> None:
+    require_kind("contact", contact, (Contact, NoneType), "a fem.Contact or None")
+    require_kind("settings", settings, (Settings, NoneType), "fem.Settings or None")
 
 
 @spelled_out("a simulation of a solid")
@@ -251,6 +266,7 @@ def simulation(
     """
     require_solid(solid)
     chosen = choose_device(device)
+    _require_how(contact, settings)
     world = World(
         dt=step_or("dt", dt, World.dt),
         integrator=integrator,
@@ -272,7 +288,9 @@ def simulation(
     drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
     if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
         raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")
-    added = tuple(extras(chosen) if callable(extras) else extras)
+    made = extras(chosen) if callable(extras) else extras
+    require_kind("extras of a solid", made, Sequence, "a list of element sets, or a function that returns one")
+    added = tuple(made)
     how = how_together(
         together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added) or sand is not None,
         corners=contacts is not None and bool(contacts.corners),

@@ -13,6 +13,6 @@ _STAGES: dict[str, float] = {"backward-euler": 1.0, "midpoint": 0.25}
 
 def stage_of(integrator: str) -> float:
     """Part of a step over which each of its equations goes; unknown integrators are refused."""
-    if integrator not in _STAGES:
+    if not isinstance(integrator, str) or integrator not in _STAGES:
         raise UnknownName("integrator of a solid", integrator, _STAGES)
     return _STAGES[integrator]

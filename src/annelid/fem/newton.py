@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import AnnelidError
+from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.readback import Mirror
 from annelid.core.replay import Graphs, Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
+from annelid.shapes.values import require_count
 
 _PARTS = 256
 _GRAPHS = 16  # that are kept, one for each array of positions that is looked at
@@ -65,6 +67,17 @@ class Settings:
     iterations: int = 60
     smallest_part: float = 1 / 256
     still: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("tolerance", 0.0), ("still", 0.0)):
+            value = vars(self)[name]
+            if not (is_number(value) and value >= least):
+                raise InvalidValue(f"{name} of fem.Settings must be a number of 0 or more, not {value!r:.60}.")
+        require_count("iterations of fem.Settings", self.iterations, least=1, most=10**9)
+        if not (is_number(self.smallest_part) and 0.0 < self.smallest_part <= 1.0):
+            raise InvalidValue(
+                f"smallest_part of fem.Settings must be above 0 and at most 1, not {self.smallest_part!r:.60}."
+            )
 
 
 @dataclass(frozen=True)

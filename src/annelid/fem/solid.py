@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described, extent
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh, InvalidValue
@@ -138,7 +139,7 @@ class Solid(Described):
         Args:
             positions: Positions of the nodes [m], shape [n, 3], such as `equilibrium` returns.
         """
-        placed = np.asarray(positions, float)
+        placed = as_numbers("positions", positions)
         if placed.shape != self.nodes.shape:
             raise InvalidValue(f"positions must have the shape {self.nodes.shape} of the nodes, not {placed.shape}.")
         return largest_strains(self.nodes, self.elements, placed)

@@ -61,5 +61,4 @@ class World(Named):
     @property
     def touched(self) -> list[Obstacle]:
         """The other obstacles."""
-        sand = self.sand
-        return [one for one in self.obstacles if one is not sand]
+        return [one for one in self.obstacles if not isinstance(one, ResistiveGround)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.grains.packing import Overlaps, as_spheres, overlaps
 from annelid.grains.relax import SWELL, Relaxation
 from annelid.shapes import Shape, SignedDistanceGrid, TriangleMesh
@@ -69,6 +71,11 @@ def push_apart(
     """
     rounds = require_count("rounds", rounds, least=1, most=_MOST_ROUNDS)
     points, sizes = as_spheres(positions, radii)
+    require_kind("bodies to leave", bodies, Sequence, "a list of shapes or functions")
+    for body in bodies:
+        if not (isinstance(body, Shape | SignedDistanceGrid) or callable(body)):
+            raise InvalidValue(f"a body to leave must be a shape or a function of points, not {body!r:.60}.")
+    require_kind("the room", room, (Shape, NoneType), "a shape or None")
     before = overlaps(points, sizes)
     depth = _depths(points, sizes, bodies)
     inside = int((depth > 0.0).any(axis=0).sum())

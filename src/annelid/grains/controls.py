@@ -17,7 +17,7 @@ import numpy as np
 
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.core.quantity import require_distinct
 from annelid.grains.rigid import Solid, Touched
 from annelid.shapes import Obstacle
@@ -56,9 +56,10 @@ class BodyControl(Named):
     rest: float | None = None
 
     def __post_init__(self) -> None:
+        require_word("the name of a control", self.name)
         if self.quantity not in _MOTIONS:
             raise UnknownName("quantity of a control", self.quantity, _MOTIONS)
-        if self.axis not in AXES:
+        if not isinstance(self.axis, str) or self.axis not in AXES:
             raise InvalidValue(f"the axis of control {self.name!r} must be 'x', 'y' or 'z', not {self.axis!r}.")
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -60,6 +60,7 @@ def fill(
         Positions [m], shape [n, 3], and radii [m], shape [n]; n is the number whose volume comes closest from below.
     """
     require_kind("the region", region, Shape, "a shape, such as Box((0.2, 0.2, 0.1)), or a closed mesh")
+    require_count("steps", steps, least=1, most=10**9)
     generator = seeded(seed)
     volume = region.volume
     radii = _drawn(radius, generator, _checked_packing(packing) * volume)
@@ -142,7 +143,7 @@ def jittered_lattice(
         corner: Lowest corner [m].
         seed: Seed of the displacements.
     """
-    if np.shape(counts) != (3,):
+    if not isinstance(counts, Sequence | np.ndarray) or len(counts) != 3:
         raise InvalidValue(f"counts = {counts!r:.60} cannot be used; give three numbers, of centres along x, y and z.")
     sizes = [require_count(f"counts[{axis}]", n, least=1, most=MOST_GRAINS) for axis, n in enumerate(counts)]
     pitch, centres = require_positive("pitch", pitch), float(math.prod(sizes))
@@ -175,10 +176,10 @@ def _sizes(radius: Radii, generator: np.random.Generator, count: int) -> Floats:
                 f"the function of the radii must give {count} finite numbers above 0, one for each grain."
             )
         return radii
+    if isinstance(radius, str) or not isinstance(radius, Sequence | np.ndarray):
+        return np.full(count, require_positive("radius", radius))
     ends: Any = radius
-    if np.ndim(ends) == 0:
-        return np.full(count, require_positive("radius", ends))
-    if np.shape(ends) != (2,):
+    if len(ends) != 2:
         raise InvalidValue(f"radius = {radius!r:.60} cannot be used; give one, or two ends of a range.")
     low, high = (require_positive("radius", end) for end in ends)
     return generator.uniform(min(low, high), max(low, high), count)

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
@@ -364,7 +365,7 @@ def rigid_load(body: Solid, bed: Bed, gravity: tuple[float, float, float]) -> Lo
 
 def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies: Sequence[Touched]) -> int:
     """How many copies to make; what cannot be copied, or is no world of each grain, is refused."""
-    if not isinstance(worlds, int | np.integer) or worlds < 1:
+    if isinstance(worlds, bool) or not isinstance(worlds, int | np.integer) or not 1 <= worlds < 10**18:
         raise InvalidValue(
             f"worlds must be a whole number of 1 or more, not {worlds!r:.60}; the world of each grain is world_of."
         )
@@ -373,7 +374,7 @@ def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies:
         f"a simulation of {worlds} worlds of {count} grains and {len(bodies)} bodies", needed, "simulate fewer worlds"
     )
     if world_of is not None:
-        given = np.asarray(world_of)
+        given = as_numbers("world_of", world_of, None)
         if given.shape != (count,) or given.dtype.kind not in "iu" or given.min() < 0:
             raise InvalidValue(f"world_of must be {count} whole numbers of 0 or more, one a grain.")
         if worlds > 1 and given.max() >= worlds:

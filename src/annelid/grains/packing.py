@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
+from annelid.core.arrays import whole_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.grains.sections import Disc, Rectangle, Section
 from annelid.shapes import Box, Cylinder, Shape
 from annelid.shapes.interior import Interior
-from annelid.shapes.values import Floats, as_points
+from annelid.shapes.values import Floats, as_points, as_vector
 
 _WALL = 3.0  # mean diameters: further from a wall its layers are no longer seen
 _NODES = 24  # heights at which the section of a sphere is integrated
@@ -50,8 +53,13 @@ def overlaps(
         worlds: World of each sphere, shape [n]; spheres of different worlds do not touch.
     """
     points, sizes = as_spheres(positions, radii)
-    lengths, reach = np.asarray(period, dtype=np.float64), 2.0 * float(sizes.max(initial=0.0))
-    aside = np.broadcast_to(2.0 * reach * np.asarray(worlds), len(points))  # a fourth axis, along which worlds lie
+    lengths, reach = np.array(as_vector("period", period)), 2.0 * float(sizes.max(initial=0.0))
+    if (lengths < 0.0).any():
+        raise InvalidValue(f"period = {period!r:.60} cannot be used; give three lengths of 0 or more [m].")
+    homes = whole_numbers("worlds of spheres", worlds).astype(float)
+    if homes.shape not in ((), (len(points),)):
+        raise InvalidValue(f"worlds must be one number or one for each of {len(points)} spheres.")
+    aside = np.broadcast_to(2.0 * reach * homes, len(points))  # a fourth axis, along which worlds lie
     tree = cKDTree(np.column_stack([wrapped(points, lengths), aside]), boxsize=[*lengths, 0.0])
     pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
     touch = sizes[pairs].sum(axis=1)
@@ -94,9 +102,12 @@ def packing_fraction(
         top: Height of the free surface [m]; None for that below which 99 % of the centres lie, or the lid.
     """
     points, sizes = as_spheres(positions, radii)
-    border = _WALL * 2.0 * float(sizes.mean()) if margin is None else float(margin)
-    if not (np.isfinite(border) and border >= 0.0):
+    require_kind("the region", region, Shape, "a shape, such as shapes.Box((0.1, 0.1, 0.1))")
+    border = _WALL * 2.0 * float(sizes.mean()) if margin is None else margin
+    if not (is_number(border) and border >= 0.0):
         raise InvalidValue(f"margin = {margin!r} cannot be used; give a finite number of 0 or more [m].")
+    if not (top is None or is_number(top)):
+        raise InvalidValue(f"top = {top!r:.60} cannot be used; give a height [m], or None.")
     low, high = region.bounds()
     surface = float(np.quantile(points[:, 2], 0.99)) if top is None else float(top)
     if margin == 0.0 and top is None:

@@ -5,7 +5,7 @@ Readings of a world are the same to the bit alone and among others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -246,5 +246,5 @@ def height_map(low: ArrayLike, high: ArrayLike, cells: tuple[int, int], *, floor
 
 def _pair(given: Any) -> tuple[float, float] | None:
     """Two numbers, or None where it is something else."""
-    listed = list(given) if np.ndim(given) == 1 else []
+    listed = list(given) if isinstance(given, Sequence | np.ndarray) else []
     return (float(listed[0]), float(listed[1])) if len(listed) == 2 and all(map(is_number, listed)) else None

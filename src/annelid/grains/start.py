@@ -48,7 +48,7 @@ def begin(
             "refuse" them, "push" them apart, or "allow" them.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
     """
-    if overlapping not in CHOICES:
+    if not isinstance(overlapping, str) or overlapping not in CHOICES:
         raise UnknownName("way with overlapping grains", overlapping, CHOICES)
     if any(period):
         require_room(bed, bodies, period)

@@ -20,6 +20,7 @@ _NUMBERS = (
     "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
     "calm_speed", "contact_step",
 )  # fmt: skip
+_OPTIONAL = {"iterations", "tolerance", "correction", "skin", "bounce_speed", "calm_speed", "contact_step"}
 TOO_FAST = ("warn", "stop", "substep")
 
 
@@ -83,13 +84,16 @@ class World(Named):
         for name in ("gravity", "period"):
             object.__setattr__(self, name, as_vector(name, getattr(self, name)))
         for name in _NUMBERS:
-            if not (getattr(self, name) is None or isinstance(getattr(self, name), Real)):
-                raise InvalidValue(f"{name} must be a number, not {getattr(self, name)!r}.")
+            value = getattr(self, name)
+            if not (value is None and name in _OPTIONAL) and (isinstance(value, bool) or not isinstance(value, Real)):
+                raise InvalidValue(f"{name} must be a number, not {value!r:.60}.")
+        if not 0.0 <= self.paper_gamma <= 1.0:
+            raise InvalidValue(f"paper_gamma must be a share from 0 to 1, not {self.paper_gamma!r}.")
         require_controls(self.controls)
         self.touched  # noqa: B018 (obstacles that grains cannot touch are refused here)
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise UnknownName("method", self.method, METHODS)
-        if self.too_fast not in TOO_FAST:
+        if not isinstance(self.too_fast, str) or self.too_fast not in TOO_FAST:
             raise UnknownName("way with grains that are too fast", self.too_fast, TOO_FAST)
         object.__setattr__(self, "dt", require_step("dt", self.dt))
         if self.contact_step is not None:
@@ -98,7 +102,7 @@ class World(Named):
             raise InvalidValue(f"period must be three lengths of 0 or more [m], not {self.period}.")
         if not (isinstance(self.sweeps, int) and 1 <= self.sweeps <= 1000):
             raise InvalidValue(f"iterations must be a whole number from 1 to 1000, not {self.iterations}.")
-        if self.converge not in (True, False, "auto"):
+        if not (isinstance(self.converge, bool) or (isinstance(self.converge, str) and self.converge == "auto")):
             raise InvalidValue(f"converge must be True, False or 'auto', not {self.converge!r}.")
         if self.converge is True and self.method != "nonsmooth":
             raise InvalidValue(f"only steps of the nonsmooth method converge, not of {self.method!r}.")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 Way = Generator[np.ndarray, tuple[np.ndarray, np.ndarray], None]
 
@@ -49,9 +50,10 @@ class Adam:
     def __post_init__(self) -> None:
         if not isinstance(self.steps, int) or self.steps < 0:
             raise InvalidValue(f"Adam takes a whole number of steps of 0 or more, not {self.steps!r}.")
-        if not (np.isfinite(self.rate) and self.rate > 0.0):
+        if not (is_number(self.rate) and self.rate > 0.0):
             raise InvalidValue(f"the rate of Adam must be above 0, not {self.rate!r}.")
-        if len(self.memory) != 2 or not all(0.0 <= kept < 1.0 for kept in self.memory):
+        kept = self.memory if isinstance(self.memory, Sequence) else ()
+        if len(kept) != 2 or not all(is_number(part) and 0.0 <= part < 1.0 for part in kept):
             raise InvalidValue(f"the memory of Adam is two numbers from 0 to below 1, not {self.memory!r:.60}.")
 
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
@@ -95,8 +97,11 @@ class LBFGS:
     def __post_init__(self) -> None:
         if not isinstance(self.iterations, int) or self.iterations < 0:
             raise InvalidValue(f"L-BFGS takes a whole number of iterations of 0 or more, not {self.iterations!r}.")
-        if not (np.isfinite(self.first) and self.first > 0.0):
+        if not (is_number(self.first) and self.first > 0.0):
             raise InvalidValue(f"the first step of L-BFGS must be above 0, not {self.first!r}.")
+        for name in ("tolerance", "gradient"):
+            if not (is_number(value := vars(self)[name]) and value >= 0.0):
+                raise InvalidValue(f"the {name} of L-BFGS must be a number of 0 or more, not {value!r:.60}.")
 
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
         """The way down; see `Descent`. Each start has a thread that waits while the others are asked."""

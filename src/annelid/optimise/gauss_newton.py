@@ -9,8 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import NoneType
 
 import numpy as np
+
+from annelid.core.arrays import as_numbers
+from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_callable, require_kind
 
 Residuals = Callable[[np.ndarray], np.ndarray]
 """From coordinates of shape [copies, p] to residuals of shape [copies, r]; rows that are not finite count as worst."""
@@ -35,6 +41,20 @@ class GaussNewton:
     tolerance: float = 1e-5
     gain: float = 1e-7
     tries: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in (("iterations", 0), ("tries", 1)):
+            value = vars(self)[name]
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InvalidValue(
+                    f"{name} of GaussNewton must be a whole number of {least} or more, not {value!r:.60}."
+                )
+        for name in ("radius", "difference"):
+            if not (is_number(value := vars(self)[name]) and value > 0.0):
+                raise InvalidValue(f"{name} of GaussNewton must be above 0, not {value!r:.60}.")
+        for name in ("tolerance", "gain"):
+            if not (is_number(value := vars(self)[name]) and value >= 0.0):
+                raise InvalidValue(f"{name} of GaussNewton must be 0 or more, not {value!r:.60}.")
 
 
 @dataclass(eq=False)
@@ -81,9 +101,19 @@ def gauss_newton(
         how: How to fit.
         watch: Called after each iteration.
     """
+    require_callable("what is fitted", residuals)
+    require_kind("how to fit", how, (GaussNewton, NoneType), "a GaussNewton or None")
+    if watch is not None:
+        require_callable("watch", watch)
     how = how or GaussNewton()
     asked = _Counted(residuals)
-    here = np.clip(np.asarray(start, float), low, high)
+    start, low, high = (as_numbers(f"the {n} of a fit", v) for n, v in (("start", start), ("low", low), ("high", high)))
+    if start.ndim != 1 or not len(start) or any(end.shape not in ((), start.shape) for end in (low, high)):
+        raise InvalidValue(
+            f"a fit needs a start of shape [p] and bounds of the same shape, not {list(start.shape)}, "
+            f"{list(low.shape)} and {list(high.shape)}."
+        )
+    here = np.clip(start, low, high)
     first = asked(here[None])[0]
     found = Fitted(here, first, np.zeros((len(first), len(here))))
     radius = how.radius

@@ -19,6 +19,9 @@ import numpy as np
 
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.files import as_path
+from annelid.core.numbers import is_number
+from annelid.core.options import require_callable, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
@@ -118,13 +121,17 @@ def minimise(
         overwrite: Begin anew even if the folder holds a search.
         watch: Called after each evaluation.
     """
+    require_truth("resume", resume)
+    require_truth("overwrite", overwrite)
+    if watch is not None:
+        require_callable("watch", watch)
     space, stages = Space(free), list(loss) if isinstance(loss, Sequence) else [loss]
     _require_losses(stages)
     descent = _descent(method)
     points = _starts(space, starts, spread, seed)
     each, history = np.full(len(points), np.inf), np.zeros((0, len(points)))
     with ExitStack() as stack:
-        place = None if folder is None else Path(folder)
+        place = None if folder is None else as_path(folder)
         if place is not None:
             stack.enter_context(owned(place))
         log = Log(_identity(space, descent, points, len(stages)))
@@ -258,9 +265,10 @@ def _descent(method: str | Descent) -> Descent:
 
 
 def _starts(space: Space, count: int | None, spread: float, seed: int) -> np.ndarray:
-    if count is not None and (not isinstance(count, int) or count < 1):
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
         raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r}.")
-    if not (np.isfinite(spread) and spread >= 0.0) or seed < 0:
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not (is_number(spread) and spread >= 0.0) or not whole or seed < 0:
         raise InvalidValue(f"spread and seed must be 0 or more, not {spread!r} and {seed!r}.")
     points = np.random.default_rng(seed).normal(0.0, spread, (count or 1, space.count))
     points[0] = 0.0

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.options import require_kind
 from annelid.core.rollout import Loss, Rollout, as_loss, require_pair, require_values
 from annelid.optimise.sensitivity import Sensitivity, sensitivity
 
@@ -26,6 +27,7 @@ class RolloutLoss:
     """
 
     def __init__(self, rollout: Rollout, loss: Loss | wp.Function) -> None:
+        require_kind("what a loss is of", rollout, Rollout, "a Rollout")
         self.rollout, self._loss = rollout, as_loss(loss)
 
     def __call__(self, parameters: Mapping[str, Any]) -> tuple[np.ndarray, dict[str, np.ndarray]]:

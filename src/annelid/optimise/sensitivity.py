@@ -9,11 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
+from annelid.core.options import require_kind
 from annelid.core.rollout import Rollout
+from annelid.shapes.values import seeded
 
 _LOOKS = 4  # at which sensitivity is found
 _MUCH = 10.0  # growth, from the first of these to the last, from which a motion is called chaotic
@@ -67,11 +70,13 @@ def sensitivity(rollout: Rollout, parameters: Mapping[str, Any] | None = None, *
         parameters: Parameters of the motion, as `Rollout.forward` takes them.
         seed: Seed of the direction.
     """
+    require_kind("what is looked at", rollout, Rollout, "a Rollout")
+    require_kind("parameters of a rollout", parameters, (Mapping, NoneType), "values by name, {name: value}")
     given = dict(parameters or {})
     given.setdefault("positions", rollout.value("positions"))
     track = rollout.forward(given)
     chosen = np.unique(np.linspace(0, len(track.steps) - 1, _LOOKS + 1).round().astype(int)[1:])
-    direction = np.random.default_rng(seed).normal(size=track.shape[1:])
+    direction = seeded(seed).normal(size=track.shape[1:])
     direction /= np.linalg.norm(direction)
     times, sizes = [], []
     if len(chosen) == 1:

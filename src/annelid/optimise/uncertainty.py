@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
+from annelid.core.errors import InvalidValue
+
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
@@ -37,6 +40,14 @@ def uncertainty(residuals: np.ndarray, jacobian: np.ndarray, nuisances: int = 0)
         jacobian: Its rates, shape [r, p].
         nuisances: Numbers that were fitted along the way and are already taken out of residuals and rates.
     """
+    residuals, jacobian = as_numbers("residuals", residuals), as_numbers("jacobian", jacobian)
+    if residuals.ndim != 1 or jacobian.ndim != 2 or len(jacobian) != len(residuals):
+        raise InvalidValue(
+            f"residuals of shape [r] need rates of shape [r, p], not {list(residuals.shape)} and "
+            f"{list(jacobian.shape)}."
+        )
+    if isinstance(nuisances, bool) or not isinstance(nuisances, int | np.integer) or nuisances < 0:
+        raise InvalidValue(f"nuisances must be a whole number of 0 or more, not {nuisances!r:.60}.")
     count = jacobian.shape[1]
     freedom = max(len(residuals) - count - nuisances, 1)
     noise = float(np.sqrt(residuals @ residuals / freedom))

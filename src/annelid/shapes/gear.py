@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.values import Floats, require_count, require_positive
 
@@ -49,11 +50,11 @@ class HelicalGear:
         _require_angle("pressure_angle", self.pressure_angle, 0.1, 0.7)
         _require_angle("helix_angle", self.helix_angle, -1.2, 1.2)
         least, most = 0.05 * self.root_radius, 0.9 * self.root_radius
-        if self.bore != 0.0 and not least <= self.bore <= most:
+        if not is_number(self.bore) or (self.bore != 0.0 and not least <= self.bore <= most):
             raise InvalidValue(
                 f"bore = {self.bore!r} cannot be used; give 0 or a radius from {least:.3g} to {most:.3g} m."
             )
-        if not 0.0 <= self.backlash <= self.module:
+        if not is_number(self.backlash) or not 0.0 <= self.backlash <= self.module:
             raise InvalidValue(f"backlash = {self.backlash!r} cannot be used; give 0 to one module, {self.module:g} m.")
         if self._half_tooth(np.array(self.tip_radius)) <= 0.0:
             raise InvalidValue(

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_truth
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.values import require_positive
 
@@ -53,6 +54,7 @@ def given_solid(given: Any, *, scale: float | None = None, repair: bool = False)
             too wide for a robot.
         repair: Close the surface of a mesh if need be.
     """
+    require_truth("repair", repair)
     if isinstance(given, WithParts):
         given = given.to_mesh()
     if isinstance(given, str | os.PathLike):

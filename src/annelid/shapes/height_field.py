@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.values import Floats, Indices, require_positive
@@ -29,13 +30,17 @@ class HeightField:
     corner: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        heights = np.array(self.heights, np.float32)
+        heights = np.array(as_numbers("heights of a height field", self.heights, np.float32))
         if heights.ndim != 2 or min(heights.shape) < 2:
             raise InvalidValue(f"heights must have the shape [nx, ny] of at least [2, 2], not {list(heights.shape)}.")
         if not np.isfinite(heights).all():
             raise InvalidValue("heights must be finite numbers.")
         heights.setflags(write=False)
         object.__setattr__(self, "heights", heights)
+        if as_numbers("the spacing of a height field", self.spacing).shape not in ((), (1,), (2,)):
+            raise InvalidValue(f"the spacing of a height field must be one number or two, not {self.spacing!r:.60}.")
+        if self.corner is not None:
+            as_numbers("the corner of a height field", self.corner)
         if not (np.isfinite(self.steps).all() and (self.steps > 0.0).all()):
             raise InvalidValue(f"the spacing of a height field must be positive, not {self.spacing}.")
         if not (self.begin.shape == (2,) and np.isfinite(self.begin).all()):

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import warp as wp
+
+import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.options import require_kind
+
 
 @dataclass(frozen=True)
 class ImplicitSurface:
@@ -16,3 +21,6 @@ class ImplicitSurface:
     """
 
     function: Any
+
+    def __post_init__(self) -> None:
+        require_kind("an implicit surface", self.function, wp.Function, "a Warp function, decorated with @wp.func")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
+from annelid.core.options import require_truth
 from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
@@ -90,6 +91,7 @@ class TriangleMesh(Shape):
             repair: Close the surface if need be, as `repaired` does.
             max_bytes: Larger files are refused.
         """
+        require_truth("repair", repair)
         scale = require_positive("scale", scale)
         vertices, triangles = read_triangles(path, max_bytes=max_bytes)
         try:

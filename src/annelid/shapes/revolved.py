@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.values import Floats, as_points, require_count, require_positive
 
@@ -24,7 +26,7 @@ class Revolved(Shape):
     profile: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
-        corners = np.asarray(self.profile, dtype=np.float64)
+        corners = as_numbers("the profile of a revolved shape", self.profile)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
             raise InvalidValue("a profile must be at least three pairs of finite numbers: radius and height [m].")
         if not (corners[:, 0] > 0.0).all():
@@ -94,8 +96,10 @@ def tube(inner: float, outer: float, length: float, *, bottom: float = 0.0) -> R
         bottom: Height of its lower end [m].
     """
     inner, length = require_positive("inner radius of the tube", inner), require_positive("length of the tube", length)
-    if not outer > inner:
+    if not (is_number(outer) and outer > inner):
         raise InvalidValue(f"outer = {outer!r} cannot be used; give more than the inner radius of {inner:g} m.")
+    if not is_number(bottom):
+        raise InvalidValue(f"bottom = {bottom!r} cannot be used; give a finite number [m].")
     return Revolved(((inner, bottom), (outer, bottom), (outer, bottom + length), (inner, bottom + length)))
 
 
@@ -113,7 +117,7 @@ def hopper(radius: float, height: float, opening: float, *, angle: float = 0.0, 
         require_positive(f"{name} of the hopper", value)
     if opening >= radius:
         raise InvalidValue(f"opening = {opening!r} cannot be used; give less than the radius of {radius:g} m.")
-    if not 0.0 <= angle <= 1.4:
+    if not (is_number(angle) and 0.0 <= angle <= 1.4):
         raise InvalidValue(f"angle = {angle!r} cannot be used; give a slope from 0 to 1.4 rad.")
     slope = math.tan(angle)
     step = wall / math.cos(angle)

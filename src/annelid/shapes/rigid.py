@@ -17,8 +17,8 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
-from annelid.core.snapshot import Color
+from annelid.core.options import Named, require_kind
+from annelid.core.snapshot import Color, require_color
 from annelid.core.words import with_article
 from annelid.shapes.given import given_geometry
 from annelid.shapes.height_field import HeightField
@@ -33,7 +33,7 @@ from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
 from annelid.shapes.surface import Surface
-from annelid.shapes.values import Vector, as_vector
+from annelid.shapes.values import Vector, as_vector, require_count
 
 Geometry = Shape | Plane | HeightField | ImplicitSurface
 
@@ -90,7 +90,7 @@ class Rigid(Named):
             raise InvalidValue(
                 f"surface of a rigid thing must be a Surface, such as Surface(friction=0.5), not {self.surface!r}."
             )
-        if not (callable(self.motion) or self.motion in MOTIONS):
+        if not (callable(self.motion) or (isinstance(self.motion, str) and self.motion in MOTIONS)):
             raise InvalidValue(f"motion must be one of {', '.join(MOTIONS)}, or a path, not {self.motion!r}.")
         if self.path is not None:
             start, turn = followed(self.path, np.zeros(1), "a rigid body")
@@ -100,13 +100,17 @@ class Rigid(Named):
             object.__setattr__(self, name, as_vector(f"{name} of a rigid body", getattr(self, name)))
         try:
             turn = np.asarray(self.rotation, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             turn = np.zeros(0)
         if turn.shape != (4,) or not np.isfinite(turn).all() or not turn.any():
             raise InvalidValue(f"rotation must be a quaternion of four numbers, not {self.rotation!r}.")
         object.__setattr__(self, "rotation", tuple(turn.tolist()))
         if isinstance(self.world, bool) or not isinstance(self.world, int | np.integer) or self.world < 0:
             raise InvalidValue(f"world of a rigid body must be a whole number of 0 or more, not {self.world!r}.")
+        for name in ("cells", "points"):
+            require_count(f"{name} of a rigid body", getattr(self, name), least=1, most=10**6)
+        require_kind("name of a rigid body", self.name, str, "a text")
+        require_color("color of a rigid body", self.color)
         for name in ("density", "mass"):
             value = getattr(self, name)
             if value is not None and not (is_number(value) and value > 0.0):

@@ -11,6 +11,7 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.kernels.sdf import SdfGrid, sample_points
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
@@ -95,7 +96,7 @@ def grid_over(
     """First node [m], spacing [m] and number of nodes of the grid that `SignedDistanceGrid.bake` puts around a box."""
     step = _spacing(float((high - low).max()), resolution, spacing)
     border = _MARGIN_CELLS * step if margin is None else margin
-    if not (np.isfinite(border) and border >= 0.0):
+    if not (is_number(border) and border >= 0.0):
         raise InvalidValue(f"margin = {margin!r} cannot be used; give a finite number of 0 or more [m].")
     cells = np.maximum(np.ceil((high - low + 2.0 * border) / step - 1e-9), 1.0)
     if np.prod(cells + 1.0) > MAX_NODES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import warp as wp
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import as_path, replaced
 from annelid.shapes.extrusion import joined
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
@@ -63,6 +63,8 @@ def baked(
         cache: Whether to keep the grid on disk; or the folder, instead of the user's cache.
         device: Where the grid lives, such as 'cpu' or 'cuda:0'.
     """
+    if not isinstance(cache, bool):
+        as_path(cache)
     solids = [solid for part in _sequence(shape) for solid in solids_of(part)]
     lows, highs = zip(*(solid.bounds() for solid in solids), strict=True)
     box = np.min(lows, axis=0), np.max(highs, axis=0)
@@ -87,7 +89,7 @@ def default_cache() -> Path:
 
 
 def _sequence(shape: Shape | Sequence[Shape]) -> Sequence[Shape]:
-    parts = [shape] if isinstance(shape, Shape) else list(shape)
+    parts = [shape] if isinstance(shape, Shape) else list(shape) if isinstance(shape, Iterable) else []
     if not parts or not all(isinstance(part, Shape) for part in parts):
         raise InvalidValue(f"there is nothing to bake in {shape!r}; give a shape, a closed mesh or several of them.")
     return parts

@@ -35,7 +35,7 @@ def as_vector(name: str, value: ArrayLike) -> Vector:
     """Three finite numbers as a tuple."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise InvalidValue(f"{name} = {value!r} cannot be used; give three finite numbers.")
@@ -60,23 +60,23 @@ def as_axis(value: str | ArrayLike) -> Vector:
 
 def require_step(name: str, value: float | Auto) -> float | Auto:
     """The value as a float if it is finite and above 0, or "auto" as it is."""
-    if value == "auto":
-        return value
     if isinstance(value, str):
+        if value == "auto":
+            return value
         raise InvalidValue(f"{name} = {value!r} cannot be used; give a time in seconds, or 'auto'.")
     return require_positive(name, value)
 
 
 def step_or(name: str, value: float | Auto, default: float) -> float:
     """The value as a float if it is finite and above 0, or the default, which "auto" stands for."""
-    return default if value == "auto" else require_positive(name, value)
+    return default if isinstance(value, str) and value == "auto" else require_positive(name, value)
 
 
 def require_positive(name: str, value: float) -> float:
     """The value as a float if it is finite and above 0."""
     try:
         number = math.nan if isinstance(value, (str, bool)) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not (math.isfinite(number) and number > 0.0):
         raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import NoneType
+
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind, require_truth
 from annelid.shapes.plane import Plane
 from annelid.shapes.rigid import Rigid
 from annelid.shapes.surface import Surface
@@ -51,6 +54,8 @@ def box_walls(
         top: Close it.
         world: World that they belong to.
     """
+    require_truth("top of a box", top)
+    require_kind("the surface of a box", surface, (Surface, NoneType), "a Surface or None")
     (x0, y0, z0), (x1, y1, z1) = as_vector("low", low), as_vector("high", high)
     if not (x0 < x1 and y0 < y1 and z0 < z1):
         raise InvalidValue(f"the corner {high} of a box must lie above {low} along every axis.")

@@ -73,7 +73,7 @@ class Signal:
 
 def _amplitude(given: float | np.ndarray) -> float | np.ndarray:
     """An amplitude that leaves every rest length positive."""
-    amplitude = _numbers("amplitude", given)
+    amplitude = signal_numbers("amplitude", given)
     beyond = np.isfinite(amplitude) & (np.abs(amplitude) >= 1.0)
     if beyond.any():
         worst = float(np.atleast_1d(amplitude)[np.atleast_1d(beyond)][0])
@@ -83,8 +83,12 @@ def _amplitude(given: float | np.ndarray) -> float | np.ndarray:
     return amplitude
 
 
-def _numbers(name: str, given: Any) -> float | np.ndarray:
-    values = np.asarray(given)
+def signal_numbers(name: str, given: Any) -> float | np.ndarray:
+    """A parameter of a signal as floats; what are no numbers is refused."""
+    try:
+        values = np.asarray(given)
+    except ValueError:  # rows of different lengths
+        values = np.asarray(None)
     if values.dtype.kind not in "iuf":
         raise InvalidValue(f"{name} = {given!r:.60} of a signal cannot be used; give a number, or one a spring.")
     return values.astype(float)
@@ -92,7 +96,8 @@ def _numbers(name: str, given: Any) -> float | np.ndarray:
 
 def expand_contract(amplitude: float | np.ndarray, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
     """Expand by `amplitude` (a fraction of the rest length), then contract, `frequency` times a second [Hz]."""
-    return Signal(sine_signal, (_amplitude(amplitude), _numbers("frequency", frequency), _numbers("start", start)))
+    begin = signal_numbers("start", start)
+    return Signal(sine_signal, (_amplitude(amplitude), signal_numbers("frequency", frequency), begin))
 
 
 def contract_expand(amplitude: float | np.ndarray, frequency: float, *, start: float | np.ndarray = 0.0) -> Signal:
@@ -108,14 +113,15 @@ def wave(amplitude: float | np.ndarray, frequency: float | np.ndarray, delay: np
         frequency: Cycles a second [Hz], likewise.
         delay: Start of each spring [s]: its distance along the body divided by the speed of the wave.
     """
-    return Signal(sine_signal, (_amplitude(amplitude), _numbers("frequency", frequency), _numbers("delay", delay)))
+    begin = signal_numbers("delay", delay)
+    return Signal(sine_signal, (_amplitude(amplitude), signal_numbers("frequency", frequency), begin))
 
 
 def titan_wave(
     amplitude: float = 0.2, omega: float = 20.0, period: float = 1.0, *, offset: float | np.ndarray
 ) -> Signal:
     """Titan's wave as printed; its offset is a distance in metres that is read as seconds (eq. 5)."""
-    if not (_numbers("period", period) > 0.0):
-        raise InvalidValue(f"the period of a wave must be positive, not {period}.")
-    parameters = (_amplitude(amplitude), _numbers("omega", omega), _numbers("offset", offset), period)
+    if not (np.size(period) and np.all(signal_numbers("period", period) > 0.0)):
+        raise InvalidValue(f"the period of a wave must be positive, not {period!r:.60}.")
+    parameters = (_amplitude(amplitude), signal_numbers("omega", omega), signal_numbers("offset", offset), period)
     return Signal(titan_signal, parameters)

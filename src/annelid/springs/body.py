@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
+from annelid.core.arrays import as_numbers
 from annelid.core.controls import Control
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
@@ -225,10 +226,12 @@ class Body(Described, Named):
         pairs = _array(pairs, np.int32, 2)
         lengths = np.linalg.norm(self.positions[pairs[:, 1]] - self.positions[pairs[:, 0]], axis=1)
         twin, more = self.copy(), len(pairs)
+        constants = _filled("stiffness", stiffness, (more,), float)
+        wide = _filled("diameters", diameters, (more,), float)
         twin.springs = np.concatenate([self.springs, pairs])
         twin.rest_lengths = np.concatenate([self.rest_lengths, lengths])
-        twin.stiffness = np.concatenate([self.stiffness, np.broadcast_to(stiffness, more)])
-        twin.diameters = np.concatenate([self.diameters, np.broadcast_to(diameters, more)])
+        twin.stiffness = np.concatenate([self.stiffness, constants])
+        twin.diameters = np.concatenate([self.diameters, wide])
         twin.yield_strains = np.concatenate([self.yield_strains, np.full(more, np.inf)])
         for name in ("damping", "spring_materials", "signal_kinds", "signal_parameters"):
             old = getattr(self, name)
@@ -246,6 +249,8 @@ class Body(Described, Named):
             (np.ones(len(self.springs), bool), (self.springs[:, 0], self.springs[:, 1])), shape=(self.mass_count,) * 2
         )
         part = sparse.csgraph.connected_components(graph, directed=False)[1]
+        if not (is_number(radius) and radius >= 0.0):
+            raise InvalidValue(f"the radius around a mass must be 0 m or more, not {radius!r:.60}.")
         pairs = chosen[cKDTree(self.positions[chosen]).query_pairs(radius, output_type="ndarray").reshape(-1, 2)]
         return pairs[part[pairs[:, 0]] != part[pairs[:, 1]]]
 
@@ -393,6 +398,7 @@ def memory_of(masses: float, springs: float) -> float:
 
 def join(bodies: Iterable[Body]) -> Body:
     """One body made of several, not attached to each other; groups of one name are merged."""
+    require_kind("bodies to join", bodies, Iterable, "a list of springs.Body")
     parts = list(bodies)
     for part in parts:
         require_kind("what a body is joined with", part, Body, "a springs.Body")
@@ -445,7 +451,10 @@ def _unit(what: str, axis: str | Sequence[float]) -> np.ndarray:
 
 def _chosen(what: str, where: object, count: int) -> np.ndarray:
     """Indices from a mask or from indices, checked."""
-    values = np.asarray(where)
+    try:
+        values = np.asarray(where)
+    except ValueError:
+        raise InvalidValue(f"choose by a mask or by whole numbers, not by {where!r:.60}.") from None
     if values.dtype == bool:
         if values.shape != (count,):
             raise InvalidValue(f"a mask must have one value a {what}, shape [{count}], not {list(values.shape)}.")
@@ -467,7 +476,7 @@ def _renumbered(old: Sequence[object], new: Sequence[object]) -> np.ndarray:
 
 
 def _array(values: object, kind: type, width: int) -> np.ndarray:
-    array = np.asarray(values)
+    array = as_numbers("rows of a body", values, None)
     if array.size == 0:
         return np.zeros((0, width), kind)
     if array.ndim != 2 or array.shape[1] != width:
@@ -484,10 +493,11 @@ def _filled(name: str, values: object, shape: tuple[int, ...], kind: type) -> np
     """The values broadcast to the shape; zeros where none are given."""
     if values is None:
         return np.zeros(shape, kind)
+    given_numbers = as_numbers(name, values, kind)
     try:
-        return np.array(np.broadcast_to(np.asarray(values), shape), kind)
+        return np.array(np.broadcast_to(given_numbers, shape), kind)
     except ValueError:
-        given = list(np.asarray(values).shape)
+        given = list(given_numbers.shape)
         raise InvalidValue(f"{name} has shape {given}, expected {list(shape)} or one value for all.") from None
 
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers, whole_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.options import require_kind, require_truth, spelled_out
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Cylinder, Sphere
 from annelid.shapes import beam as beam_shape
 from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid
-from annelid.shapes.values import as_vector
+from annelid.shapes.values import as_vector, require_positive
 from annelid.springs.body import Body
 from annelid.springs.covering import cover
 from annelid.springs.parts import Inserts, MaterialLike, compare_volumes, given_inserts, materials_at, warn_of_unused
@@ -57,7 +58,7 @@ def block(
         masses=mass,
         springs=links,
         rest_lengths=lengths,
-        stiffness=stiffness / lengths,
+        stiffness=as_numbers("the stiffness of a block", stiffness) / lengths,
         damping=damping,
         volumes=lattice.node_sums(np.full(lattice.cells.shape, pitch**3)),
         triangles=lattice.surface,
@@ -93,6 +94,8 @@ def lattice(
     """
     solid = given_solid(shape, scale=scale, repair=repair)
     require_kind("the shape", solid, Solid, "a solid, the path of a mesh file or an object of trimesh")
+    if mass is not None:
+        require_positive("mass", mass)
     grid = Lattice.fill(solid, pitch)
     compare_volumes(solid, grid)
     parts = given_inserts(inserts, scale=scale, repair=repair)
@@ -155,7 +158,9 @@ def truss(
     """
     if not is_number(diameter) or diameter <= 0.0:
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
-    points, bars, matter = np.asarray(points, float), np.asarray(bars, np.int64), preset(material)
+    require_truth("breaking", breaking)
+    points, bars = as_numbers("points of a truss", points), whole_numbers("bars of a truss", bars).astype(np.int64)
+    matter = preset(material)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InvalidValue(f"points must have shape [n, 3], not {list(points.shape)}.")
     if bars.ndim != 2 or bars.shape[1] != 2 or bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):

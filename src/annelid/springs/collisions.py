@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import require_kind
+from annelid.core.options import require_kind, require_truth, require_word
 from annelid.springs.body import Body
 
 EVERYTHING = "all"
@@ -49,6 +49,8 @@ class Collide:
     itself: bool = True
 
     def __post_init__(self) -> None:
+        require_word("the first group of a collision", self.first)
+        require_word("the second group of a collision", self.second)
         if not is_number(self.friction) or self.friction < 0.0:
             raise InvalidValue(f"the friction of a collision must not be negative, not {self.friction}.")
         if not (is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
@@ -56,7 +58,7 @@ class Collide:
         for name, value in (("stiffness", self.stiffness), ("radius", self.radius)):
             if value is not None and not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"the {name} of a collision must be positive or None, not {value}.")
-        require_kind("itself of a collision", self.itself, bool, "True or False")
+        require_truth("itself of a collision", self.itself)
 
 
 def contact_radii(body: Body) -> np.ndarray:
@@ -65,6 +67,7 @@ def contact_radii(body: Body) -> np.ndarray:
     The spheres close the surface with room for it to stretch: a mass has 1/√8 of the longest edge among its triangles,
     which is half the pitch of a cubic lattice. In a piece without triangles it has half of its shortest spring.
     """
+    require_kind("the body", body, Body, "a springs.Body")
     radii = np.zeros(body.mass_count)
     corners = body.positions[body.triangles]
     edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)

@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.shapes.values import require_count, require_positive
 from annelid.springs.body import FREE, Body
 from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
@@ -44,12 +46,14 @@ def equilibrium(
         tolerance: Largest force left on a mass, as a part of the mean load, or of the mean force at the start [-].
         limit: Most iterations.
     """
+    require_positive("tolerance", tolerance)
+    require_count("limit", limit, least=1, most=10**9)
     potential = Potential(body, gravity, volume=volume)
     basis = potential.basis
     _require_held(potential)
     if basis.shape[1] == 0:
         return body.positions.copy()
-    positions = np.array(body.positions if start is None else start, float)
+    positions = np.array(body.positions if start is None else as_numbers("start", start))
     if positions.shape != body.positions.shape or not np.isfinite(positions).all():
         raise InvalidValue(f"start must be finite and of shape {list(body.positions.shape)}.")
     enough = _good_enough(potential, positions, tolerance)

@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.springs.body import Body
 from annelid.springs.factors import Factors, NotPositiveDefinite, narrow_order
 from annelid.springs.potential import Potential
@@ -47,8 +49,10 @@ def modes(
     state = _checked(body, positions)
     potential = Potential(body, volume=volume)
     basis, masses = potential.basis, potential.basis_masses
-    if isinstance(count, bool) or not 1 <= count <= len(masses):
-        raise InvalidValue(f"count = {count} modes cannot be had: the body has {len(masses)} directions of motion.")
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= len(masses):
+        raise InvalidValue(
+            f"count = {count!r:.60} modes cannot be had: the body has {len(masses)} directions of motion."
+        )
     scale = sparse.diags_array(1.0 / np.sqrt(masses))
     matrix = (scale @ (basis.T @ potential.stiffness(state) @ basis) @ scale).tocsc()
     values, vectors = _lowest(matrix, count, potential.basis_points)
@@ -88,9 +92,10 @@ def _shifted(matrix: sparse.csc_array, order: np.ndarray) -> tuple[Factors, floa
 
 
 def _checked(body: Body, positions: np.ndarray | None) -> np.ndarray:
+    require_kind("the body", body, Body, "a springs.Body")
     if positions is None:
         return np.asarray(body.positions)
-    state = np.asarray(positions, float)
+    state = as_numbers("positions", positions)
     if state.shape != (body.mass_count, 3) or not np.isfinite(state).all():
         raise InvalidValue(
             f"positions must be finite and of shape [{body.mass_count}, 3], not of shape {list(state.shape)}."

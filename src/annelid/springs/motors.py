@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Named
-from annelid.springs.actuation import Signal
+from annelid.core.numbers import is_number
+from annelid.core.options import Named, require_kind, require_word
+from annelid.springs.actuation import Signal, signal_numbers
 from annelid.springs.body import Body, Where, join
 from annelid.springs.kernels.commands import command_signal
 
@@ -44,7 +47,8 @@ def swing(
     phase: float | np.ndarray = 0.0,
 ) -> Signal:
     """A sine for a motor: mean + amplitude sin(2 pi f t + phase), with the frequency in [Hz] and the phase in [rad]."""
-    return Signal(swinging_drive, (mean, amplitude, frequency, phase))
+    given = {"mean": mean, "amplitude": amplitude, "frequency": frequency, "phase": phase}
+    return Signal(swinging_drive, tuple(signal_numbers(name, value) for name, value in given.items()))
 
 
 @dataclass(frozen=True)
@@ -98,17 +102,23 @@ class Motor(Named):
     response: float = 0.02
 
     def __post_init__(self) -> None:
+        require_word("the hinge of a motor", self.hinge)
         if sum(value is not None for value in (self.torque, self.speed, self.angle)) != 1:
             raise InvalidValue(f"the motor of hinge {self.hinge!r} needs either a torque, a speed or an angle.")
-        if not self.limit > 0.0:
-            raise InvalidValue(f"the limit of the motor of hinge {self.hinge!r} must be positive, not {self.limit}.")
+        if not (isinstance(self.limit, Real) and self.limit > 0.0):
+            raise InvalidValue(
+                f"the limit of the motor of hinge {self.hinge!r} must be positive, not {self.limit!r:.60}."
+            )
+        if not isinstance(self.given, Signal | Command):
+            as_numbers(f"the {self.goal} of the motor of hinge {self.hinge!r}", self.given)
         if self.torque is None and not math.isfinite(self.limit):
             raise InvalidValue(
                 f"the motor of hinge {self.hinge!r} needs a limit of its torque to reach {_with_article(self.goal)}."
             )
-        if not (math.isfinite(self.response) and self.response > 0.0):
+        if not (is_number(self.response) and self.response > 0.0):
             raise InvalidValue(
-                f"the response of the motor of hinge {self.hinge!r} must be a time above 0 s, not {self.response}."
+                f"the response of the motor of hinge {self.hinge!r} must be a time above 0 s, not "
+                f"{self.response!r:.60}."
             )
         self.control  # noqa: B018 (limits that cannot be commanded are refused here)
 
@@ -174,6 +184,12 @@ def hinge(
         damping: Of those springs [N s/m]; None takes that of the springs around.
         mass: Of each axle mass [kg]; None takes what keeps the stable time step.
     """
+    require_kind("the body", body, Body, "a springs.Body")
+    require_word("the name of a hinge", name)
+    if isinstance(links, bool) or not isinstance(links, Integral):
+        raise InvalidValue(f"the links of a hinge must be a whole number of 3 or more, not {links!r:.60}.")
+    if stiffness is not None and not (is_number(stiffness) and stiffness > 0.0):
+        raise InvalidValue(f"the stiffness of a hinge must be positive, not {stiffness!r:.60}.")
     if name in body.groups:
         raise InvalidValue(f"the body has a group {name!r} already: give the hinge another name.")
     origin, axis = _line(point, direction)
@@ -191,7 +207,8 @@ def hinge(
 
 
 def _line(point: Sequence[float], direction: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    origin, axis = np.asarray(point, float), np.asarray(direction, float)
+    origin = as_numbers("the point of a hinge", point)
+    axis = as_numbers("the direction of a hinge", direction)
     if origin.shape != (3,) or not np.isfinite(origin).all():
         raise InvalidValue(f"the point of a hinge must be three finite numbers, not {point}.")
     if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
@@ -209,8 +226,8 @@ def _axle(body: Body, rotor: np.ndarray, origin: np.ndarray, axis: np.ndarray, l
     extent = float(np.ptp(along)) if length is None else length
     if length is None and extent == 0.0:  # a flat disc: as long as it is wide
         extent = float(np.linalg.norm(body.positions[rotor] - origin, axis=1).max())
-    if not (math.isfinite(extent) and extent > 0.0):
-        raise InvalidValue(f"the length of a hinge must be positive, not {extent}.")
+    if not (is_number(extent) and extent > 0.0):
+        raise InvalidValue(f"the length of a hinge must be positive, not {extent!r:.60}.")
     middle = 0.5 * float(along.min() + along.max())
     return origin + np.array([[middle - 0.5 * extent], [middle + 0.5 * extent]]) * axis
 
@@ -219,6 +236,8 @@ def _nearest(body: Body, name: str, side: str, masses: np.ndarray, axle: np.ndar
     """For each end of the axle the masses of a part that hold it."""
     if links < 3:
         raise InvalidValue(f"a hinge needs at least 3 links to each part, not {links}.")
+    if len(masses) == 0:
+        raise InvalidValue(f"the {side} of a hinge has no masses.")
     distances = np.linalg.norm(body.positions[masses] - axle[:, None], axis=2)
     distances[distances < 1e-6 * np.linalg.norm(axle[1] - axle[0])] = (
         np.inf

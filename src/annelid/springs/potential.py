@@ -7,11 +7,14 @@ the user's forces are left out.
 from __future__ import annotations
 
 from functools import cached_property
+from types import NoneType
 
 import numpy as np
 from scipy import sparse
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
+from annelid.shapes.values import as_vector
 from annelid.springs.body import FREE, ON_LINE, ON_PLANE, Body
 from annelid.springs.volume import VolumeTerm
 
@@ -32,11 +35,13 @@ class Potential:
         *,
         volume: VolumeTerm | None = None,
     ) -> None:
+        require_kind("the body", body, Body, "a springs.Body")
+        require_kind("volume", volume, (VolumeTerm, NoneType), "a VolumeTerm or None")
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
         self.body, self.volume = body, volume
-        self.load = body.forces + body.masses[:, None] * np.asarray(gravity, float)
+        self.load = body.forces + body.masses[:, None] * np.array(as_vector("gravity", gravity))
 
     def energy(self, positions: np.ndarray) -> float:
         """Energy of springs, forces and gravity [J]; zero in the state in which the body was built, springs relaxed."""

@@ -18,12 +18,14 @@ import numpy as np
 from scipy.sparse.linalg import cg
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import spelled_out
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind, spelled_out
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Box, Shape
 from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.quasi import QuasiLattice
+from annelid.shapes.values import require_positive
 from annelid.springs.body import Body
 from annelid.springs.covering import cover_quasi
 from annelid.springs.parts import Inserts, MaterialLike, given_inserts, materials_at, warn_of_unused
@@ -60,11 +62,14 @@ def quasi_lattice(
         scale: Length of the unit of a file [m]: 1e-3 for millimetres; None takes metres and refuses what is too wide.
         repair: Close the surface of a file if need be.
     """
-    if not (math.isfinite(reach) and 1.8 <= reach <= 6.0):
-        raise InvalidValue(f"reach must be between 1.8 and 6 spacings, not {reach}.")
-    if damping_frequency is not None and not (math.isfinite(damping_frequency) and damping_frequency > 0.0):
-        raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency}.")
+    if not (is_number(reach) and 1.8 <= reach <= 6.0):
+        raise InvalidValue(f"reach must be between 1.8 and 6 spacings, not {reach!r:.60}.")
+    if damping_frequency is not None and not (is_number(damping_frequency) and damping_frequency > 0.0):
+        raise InvalidValue(f"damping_frequency must be positive, not {damping_frequency!r:.60}.")
+    if mass is not None:
+        require_positive("mass", mass)
     solid = given_solid(shape, scale=scale, repair=repair)
+    require_kind("the shape", solid, Shape, "a shape, the path of a mesh file or an object of trimesh")
     grid = QuasiLattice.fill(solid, spacing, reach=reach, seed=seed)
     others = given_inserts(inserts, scale=scale, repair=repair)
     matter, parts = [preset(material), *(other for _, other in others)], [part for part, _ in others]

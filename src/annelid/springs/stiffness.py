@@ -7,7 +7,10 @@ from itertools import product
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.shapes.values import require_positive
 
 
 def bar_stiffness(youngs_modulus: float, area: float, length: float) -> float:
@@ -19,8 +22,8 @@ def bar_stiffness(youngs_modulus: float, area: float, length: float) -> float:
         length: Rest length [m].
     """
     for name, value in (("youngs_modulus", youngs_modulus), ("area", area), ("length", length)):
-        if not (math.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"{name} of a bar must be positive, not {value}.")
+        if not (is_number(value) and value > 0.0):
+            raise InvalidValue(f"{name} of a bar must be positive, not {value!r:.60}.")
     return youngs_modulus * area / length
 
 
@@ -36,7 +39,10 @@ def lattice_stiffness(youngs_modulus: float | np.ndarray, pitch: float) -> tuple
     k1 = k2 + 8/3 k3; then Poisson's ratio is 1/4 and E = 5/2 C12. One freedom is left, which changes neither the moduli
     nor the stable step: the two kinds of diagonals carry equal shares of C12 here.
     """
-    modulus = np.asarray(youngs_modulus, float)
+    modulus = as_numbers("youngs_modulus", youngs_modulus)
+    require_positive("pitch", pitch)
+    if not modulus.size:
+        raise InvalidValue("youngs_modulus must be one number, or one for each link, not an empty list.")
     if not (np.isfinite(modulus).all() and (modulus > 0.0).all()):
         raise InvalidValue(f"youngs_modulus must be positive, not {modulus.min()}.")
     c12 = modulus * pitch * 2 / 5

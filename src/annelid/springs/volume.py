@@ -12,6 +12,7 @@ from itertools import product
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.materials import Material
 from annelid.shapes.lattice import Lattice
 
@@ -23,6 +24,7 @@ _LEVI_CIVITA[(0, 2, 1), (2, 1, 0), (1, 0, 2)] = -1.0
 
 def split_moduli(material: Material) -> tuple[float, float]:
     """Young's modulus of the springs and κ of the volume term [Pa] that together have a material's two constants."""
+    require_kind("the material", material, Material, "a material, such as annelid.materials.material('pdms')")
     shear, nu = material.shear_modulus, material.poisson_ratio
     first = 2 * shear * nu / (1 - 2 * nu)
     if first < shear:

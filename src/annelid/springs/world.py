@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import sand_among
@@ -66,18 +66,21 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
-        if self.integrator not in PASSES:
+        if not isinstance(self.integrator, str) or self.integrator not in PASSES:
             raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
-        if self.precision not in PRECISIONS:
+        if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         if self.dashpots not in (None, "constant", "growing"):
             raise InvalidValue(f"dashpots {self.dashpots!r} must be 'constant', 'growing' or None.")
         for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
-            if not (np.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"{name} must not be negative, not {value}.")
+            if not (is_number(value) and value >= 0.0):
+                raise InvalidValue(f"{name} must not be negative, not {value!r:.60}.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
-        if isinstance(self.prepare, str) or not set(self.prepare) <= set(PREPARED):
-            raise InvalidValue(f"prepare = {self.prepare!r} cannot be used; give a tuple of {' and '.join(PREPARED)}.")
+        listed = isinstance(self.prepare, list | tuple | set | frozenset)
+        if not listed or not all(isinstance(one, str) and one in PREPARED for one in self.prepare):
+            raise InvalidValue(
+                f"prepare = {self.prepare!r:.60} cannot be used; give a tuple of {' and '.join(PREPARED)}."
+            )
         for name in ("collisions", "motors", "forces", "constraints"):
             if not isinstance(getattr(self, name), Sequence):
                 raise InvalidValue(f"{name} must be a list, not {type(getattr(self, name)).__name__}.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.files import as_path, replaced
 from annelid.core.numbers import is_number
+from annelid.core.options import require_kind, require_truth
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import Sheet, footer_height, pillow
 from annelid.view.camera.camera import Camera, Film
@@ -35,10 +37,12 @@ MOST_SAMPLES = 64
 
 def require_size(size: tuple[int, int]) -> None:
     """Refuse a picture without pixels, or with more than a machine draws."""
-    if np.shape(size) != (2,) or any(not is_number(n) or n != int(n) or not SMALLEST <= n <= LARGEST for n in size):
+    wrong = not isinstance(size, Collection) or len(size) != 2
+    shown = repr(size) if wrong else " x ".join(map(str, size))
+    if wrong or any(not is_number(n) or n != int(n) or not SMALLEST <= n <= LARGEST for n in size):
         raise InvalidValue(
             f"width and height of a picture must be whole numbers between {SMALLEST} and {LARGEST} pixels, not "
-            f"{' x '.join(map(str, np.atleast_1d(size)))}."
+            f"{shown:.60}."
         )
 
 
@@ -82,13 +86,23 @@ class Painter:
     ) -> None:
         pillow()  # before anything is drawn for nothing
         require_size(size)
-        if not 1 <= samples <= MOST_SAMPLES:
-            raise InvalidValue(f"samples must be between 1 and {MOST_SAMPLES} rays for a pixel, not {samples}.")
+        if not (is_number(samples) and samples % 1 == 0 and 1 <= samples <= MOST_SAMPLES):
+            raise InvalidValue(
+                f"samples must be a whole number between 1 and {MOST_SAMPLES} of rays for a pixel, not {samples!r:.60}."
+            )
+        if not (camera is None or isinstance(camera, Camera) or callable(camera)):
+            raise InvalidValue(
+                "the camera must be a view.camera.Camera, a function of the snapshot that returns one, or None, not "
+                f"{camera!r:.60}."
+            )
+        require_kind("the name in the caption of a picture", name, (str, NoneType), "a text or None")
+        require_truth("follow", follow)
+        require_truth("legend", legend)
         self.size = size
         self.camera = camera
         self.follow = follow
         self.field, self.limits, self.color_map = field, limits, color_map
-        self.samples = samples
+        self.samples = int(samples)
         self.light = light or Light(shadow_rays=24 if samples > 1 else 1)
         self.legend = legend
         self.name = name
@@ -146,7 +160,9 @@ class Painter:
 
     def _place(self, shots: Sequence[Snapshot]) -> list[Camera]:
         if callable(self.camera):
-            return [replace(self.camera(shot), world=world) for world, shot in enumerate(shots)]
+            seen = [self.camera(shot) for shot in shots]
+            require_kind("what the function of a camera returns", seen[0], Camera, "a view.camera.Camera")
+            return [replace(camera, world=world) for world, camera in enumerate(seen)]
         if self._places is None or self.follow:
             middles = [np.mean(shot.bounds(), axis=0) for shot in shots]
             if self._base is None:

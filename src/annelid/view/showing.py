@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
-from annelid.core.options import require_kind
-from annelid.core.progress import Progress
+from annelid.core.files import as_path
+from annelid.core.options import require_kind, require_truth, require_words
+from annelid.core.progress import Progress, Told
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Snapshot
 from annelid.view.annotate import pillow
@@ -42,7 +44,7 @@ class Picture:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as PNG or JPEG; the suffix, .png or .jpg, chooses."""
-        save_picture(self.pixels, Path(path))
+        save_picture(self.pixels, as_path(path))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The pixels, for whatever takes arrays."""
@@ -75,7 +77,8 @@ class Film:
 
 def look_of(show: Sequence[str], scalar: str | None) -> Look:
     """The look behind `show` and `field`; arrays stay on the device, where the camera reads them."""
-    asked = [show] if isinstance(show, str) else list(show)
+    asked = [show] if isinstance(show, str) else show
+    require_words("what a picture shows", asked)
     for part in asked:
         if part not in PARTS:
             raise UnknownName("part to show", part, PARTS)
@@ -96,11 +99,17 @@ def picture(
     threads: int | None,
 ) -> Picture:
     """A picture of this moment; see `Simulation.picture`."""
-    snapshot, device = simulation.snapshot(look_of(show, field)), simulation.solver.device
+    look = look_of(show, field)
     painter = Painter(
-        size=pixels, camera=camera, field=field, samples=samples, name=name, device=device, threads=threads
+        size=pixels,
+        camera=camera,
+        field=field,
+        samples=samples,
+        name=name,
+        device=simulation.solver.device,
+        threads=threads,
     )
-    return Picture(painter.paint(snapshot))
+    return Picture(painter.paint(simulation.snapshot(look)))
 
 
 def video(
@@ -120,6 +129,8 @@ def video(
     progress: Progress | None,
 ) -> Film:
     """Simulate on and film it; see `Simulation.video`."""
+    file = as_path(path)
+    require_kind("progress of a video", progress, (Told, NoneType), "a Progress or None")
     painter = Painter(
         size=pixels,
         camera=camera,
@@ -131,7 +142,7 @@ def video(
     )
     look = look_of(show, field)
     shots = (shots[0] for shots in moments([simulation], look, seconds, fps=fps, speed=speed, progress=progress))
-    return Film(Path(path), film(shots, Path(path), fps=fps, painter=painter))
+    return Film(file, film(shots, file, fps=fps, painter=painter))
 
 
 def moments(
@@ -182,6 +193,9 @@ def view(
     allow_hosts: Sequence[str],
 ) -> LiveViewer:
     """Serve a live page; see `Simulation.view`."""
+    require_truth("open", open)
+    if wait is not None:
+        require_truth("wait", wait)
     if simulation.running:
         raise AnnelidError("the simulation runs in its own thread: pause() it first, the page advances it by itself.")
     # Here: a picture must not wait for the packages of a page to be imported.

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.device import device as choose_device
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
-from annelid.shapes.values import step_or
+from annelid.shapes.values import require_count, step_or
 from annelid.voxels import evogym, sensors
 from annelid.voxels.energy import energy_of
 from annelid.voxels.material import Voxel
@@ -106,7 +107,9 @@ def simulation(
         require_kind("each robot", robot, Robot, "a voxels.Robot")
     each = [group] if together else [[robot] for robot in group]
     require_copies(worlds, len(each), sum(robot.voxel_count for robot in group))
-    where = None if positions is None else np.tile(np.asarray(positions, float), (worlds, 1))
+    where = None if positions is None else np.tile(as_numbers("positions", positions), (worlds, 1))
+    if lanes is not None:
+        require_count("lanes", lanes, least=1, most=1024)
     world = World(
         dt=step_or("dt", dt, World.dt), control_interval=control_interval, precision=precision, gravity=gravity,
         obstacles=obstacles, substeps=substeps, work=work, watch=watch,

@@ -70,6 +70,8 @@ def energy_of(robot: int | None = None, *, kind: EnergyKind = "total") -> Sensor
         robot: Number of the robot in its world; None for all that moves there.
         kind: "kinetic", "rotational" (a part of it), "elastic", "gravitational" (0 at the origin) or "total".
     """
+    if robot is not None and (isinstance(robot, bool) or not isinstance(robot, int | np.integer)):
+        raise InvalidValue(f"a robot is named by its number in its world, or None for all, not by {robot!r:.60}.")
     return EnergySensor(kind, robot)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import whole_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
@@ -65,7 +66,7 @@ class RobotSensor(Sensor):
         """Masses of the voxels of a world that are read, their shares of the mass, and their places at rest [m]."""
         number = _robot_number(model, world, self.robot)
         robot, ahead = model.robots[number], model.worlds[world][: self.robot]
-        cells = robot.cells if self.cells is None else np.asarray(self.cells, int).reshape(-1, 2)
+        cells = robot.cells if self.cells is None else _as_cells(self.cells)
         numbers = {tuple(cell): i for i, cell in enumerate(robot.cells.tolist())}
         for cell in cells.tolist():
             if tuple(cell) not in numbers:
@@ -173,8 +174,18 @@ def _distinct(names: Any) -> tuple[str, ...]:
     return tuple(result)
 
 
+def _as_cells(given: Any) -> np.ndarray:
+    """Columns and rows of cells, shape [n, 2]."""
+    cells = whole_numbers("cells that a sensor reads", given)
+    if cells.ndim not in (1, 2) or cells.shape[-1] != 2:
+        raise InvalidValue(f"cells that a sensor reads must be pairs, [(column, row), …], not {given!r:.60}.")
+    return cells.astype(int).reshape(-1, 2)
+
+
 def _robot_number(model: Model, world: int, robot: int) -> int:
     count = len(model.worlds[world])
+    if isinstance(robot, bool) or not isinstance(robot, int | np.integer):
+        raise InvalidValue(f"a robot is named by its number in its world, from 0 to {count - 1}, not by {robot!r:.60}.")
     if not 0 <= robot < count:
         raise InvalidValue(f"world {world} has the robots 0 to {count - 1}, not {robot}.")
     return int(model.first_robot[world]) + robot

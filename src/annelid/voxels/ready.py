@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from annelid.shapes.values import require_count
+from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.shapes.values import require_count, seeded
 from annelid.voxels.material import Voxel
 from annelid.voxels.robot import Robot, largest_connected
 
@@ -41,7 +43,9 @@ def random_body(
 ) -> Robot:
     """The largest connected part of randomly filled cells; there is always at least one voxel."""
     width, height = _voxels("width", width), _voxels("height", height)
-    filled = np.random.default_rng(seed).random((width, height)) < fill
+    if not (is_number(fill) and 0.0 <= fill <= 1.0):
+        raise InvalidValue(f"fill must be a share of the cells from 0 to 1, not {fill!r:.60}.")
+    filled = seeded(seed).random((width, height)) < fill
     filled[width // 2, height // 2] |= not filled.any()
     return Robot(largest_connected(np.where(filled, 0, -1)), (material or Voxel.paper(),), **options)
 

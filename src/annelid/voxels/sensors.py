@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from annelid.control.windows import Window
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import require_truth
 from annelid.voxels.kernels.sensing import KINDS
 
 
@@ -62,6 +63,7 @@ def area_ratio() -> Sensor:
 
 def velocity(axis: Literal["x", "y", "magnitude"] = "magnitude", *, rotated: bool = False) -> Sensor:
     """Velocity of the voxel [m/s]: its magnitude, or along an axis, which may turn with the voxel."""
+    require_truth("rotated", rotated)
     if axis == "magnitude":
         return Sensor("velocity")
     return Sensor(f"rotated-{axis}-velocity" if rotated else f"{axis}-velocity")

@@ -48,17 +48,20 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
-        if not is_number(self.control_interval) or self.control_interval < 0:
+        if not is_number(self.control_interval) or self.control_interval < 0 or self.control_interval % 1:
             raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval!r}.")
-        if self.precision not in PRECISIONS:
+        if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         if self.gravity[0] or self.gravity[1]:
             raise InvalidValue(
                 f"gravity of voxel robots acts along z only, not along {self.gravity}: tilt the terrain instead."
             )
-        if self.substeps is not None and self.substeps < 1:
-            raise InvalidValue(f"substeps must be at least 1, not {self.substeps}.")
+        if self.substeps is not None and not (
+            is_number(self.substeps) and self.substeps >= 1 and self.substeps % 1 == 0
+        ):
+            raise InvalidValue(f"substeps must be at least 1, and a whole number, not {self.substeps!r:.60}.")
+        object.__setattr__(self, "control_interval", int(self.control_interval))
         self.touched  # noqa: B018 (obstacles that robots cannot touch are refused here)
 
     @cached_property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
@@ -192,7 +193,7 @@ class Robot(Described):
 
 def largest_connected(grid: np.ndarray) -> np.ndarray:
     """The grid with only its largest connected part; of equal ones the first. Empty cells are -1."""
-    labels, count = ndimage.label(np.asarray(grid) >= 0)
+    labels, count = ndimage.label(as_numbers("a grid", grid) >= 0)
     if count == 0:
         return np.array(grid)
     largest = 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))

@@ -14,6 +14,7 @@ import warp as wp
 from annelid.core.energy import EnergyKind, energy_reading, require_energy
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_turn
+from annelid.core.options import require_truth
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.voxels3d.kernels.sensing import (
@@ -49,6 +50,9 @@ class PartSensor(Sensor):
     quantity: str
     where: Where | None = None
     each: bool = False
+
+    def __post_init__(self) -> None:
+        require_truth("each", self.each)
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of 3-D voxels."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
-from annelid.core.snapshot import Color
+from annelid.core.options import Named, require_kind
+from annelid.core.snapshot import Color, require_color
 
 _POSITIVE = ("youngs_modulus", "density")
 _NOT_NEGATIVE = (
@@ -60,6 +60,8 @@ class Voxel(Named):
     color: Color | None = None
 
     def __post_init__(self) -> None:
+        require_kind("name of a voxel", self.name, str, "a text")
+        require_color("color of a voxel", self.color)
         if np.size(self.curve):
             object.__setattr__(self, "curve", _measured(self.curve))
             object.__setattr__(self, "youngs_modulus", self.curve[0][1] / self.curve[0][0])

@@ -10,10 +10,11 @@ from typing import Literal, get_args
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Auto, Named
 from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import require_no_hollows, sand_among
-from annelid.shapes.values import as_vector, require_positive, require_step
+from annelid.shapes.values import as_vector, require_step
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.kernels.fields import DEEPEST
 from annelid.voxels3d.obstacles import Contact, contacts_of
@@ -60,7 +61,7 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
-        if self.precision not in PRECISIONS:
+        if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         if self.links not in get_args(Links):
             raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
@@ -70,7 +71,9 @@ class World(Named):
             raise InvalidValue(f"skin {self.skin!r} must be 'blocky' or 'smooth'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         object.__setattr__(self, "force_field", _require_field(self.force_field))
-        object.__setattr__(self, "fluid", self.fluid and require_positive("fluid", self.fluid))
+        if not (is_number(self.fluid) and self.fluid >= 0.0):
+            raise InvalidValue(f"fluid = {self.fluid!r:.60} cannot be used; give a finite number of 0 or more.")
+        object.__setattr__(self, "fluid", float(self.fluid))
         self.contacts  # noqa: B018 (obstacles that cannot be touched are refused here)
         require_no_hollows(self.sand, "3-D voxels")
 

@@ -12,12 +12,14 @@ import threading
 import warnings
 import zlib
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.files import as_path
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.recording.layout import WORD, Layout, Slot, assemble, parse
 from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, Record, records
@@ -88,7 +90,7 @@ class Recording:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = as_path(path)
         self._lock = threading.Lock()
         self._cache: dict[tuple[int, tuple[int, ...]], np.ndarray] = {}
         self._layouts: list[Layout] = []
@@ -133,6 +135,8 @@ class Recording:
     def frame(self, index: int) -> Snapshot:
         """The snapshot of a frame, negative numbers from the end; unchanged arrays are the same objects as before."""
         count = len(self)
+        if not isinstance(index, Integral):
+            raise InvalidValue(f"a frame is named by its number, from 0 to {count - 1}, not by {index!r:.60}.")
         if not -count <= index < count:
             raise InvalidValue(f"frame {index} does not exist: {self.path} has {count} frames.")
         frame = self._frames[index]
@@ -150,6 +154,8 @@ class Recording:
         """Number of the frame nearest to a simulated time [s]; that of the last segment where several are."""
         if not len(self):
             raise InvalidValue(f"{self.path} has no frames.")
+        if not isinstance(time, Real):
+            raise InvalidValue(f"a frame is found by a time [s], not by {time!r:.60}.")
         return len(self) - 1 - int(np.argmin(np.abs(self.times - time)[::-1]))
 
     def index_on_reel(self, time: float) -> int:

@@ -28,8 +28,8 @@ def make_executor(
         workers: Processes or actors at most; None takes one for each core, or for each GPU.
         address: Address of a Ray cluster; None starts Ray on this machine.
     """
-    if workers is not None and workers < 1:
-        raise InvalidValue(f"workers must be 1 or more, not {workers}.")
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise InvalidValue(f"workers must be 1 or more, not {workers!r:.60}.")
     if address is not None and kind != "ray":
         raise InvalidValue(f"a Ray address ({address}) goes with the executor 'ray', not with {kind!r}.")
     if kind == "local":

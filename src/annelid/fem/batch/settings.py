@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.fem.kernels.batch_woodbury import MOST
 
@@ -46,7 +47,7 @@ class Together(Named):
             raise InvalidValue(f"contacts must be a whole number from 0 to {MOST}, not {self.contacts!r}.")
         for name in ("rough", "fine"):
             value = vars(self)[name]
-            if not 0.0 <= value < 1.0:
+            if not (is_number(value) and 0.0 <= value < 1.0):
                 raise InvalidValue(f"{name} must be a part of the residual, from 0 to below 1, not {value!r}.")
         if self.product not in ("auto", "torch", "tiles"):
             raise InvalidValue(f"product must be 'auto', 'torch' or 'tiles', not {self.product!r}.")

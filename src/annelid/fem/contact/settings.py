@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_truth
 from annelid.fem.contact.candidates import pieces_of
 from annelid.fem.contact.surface import edges_of, outer_faces
 from annelid.fem.solid import Solid
@@ -49,8 +49,8 @@ class Contact(Named):
                 raise InvalidValue(f"{name} of a contact must be a number above 0, not {value!r}.")
         if not (is_number(self.skin) and self.skin >= 0.0):
             raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
-        if self.itself not in (None, True, False):
-            raise InvalidValue(f"itself of a contact must be True, False or None, not {self.itself!r}.")
+        if self.itself is not None:
+            require_truth("itself of a contact", self.itself)
         if self.overlapping not in ("refuse", "push"):
             raise UnknownName("choice for what overlaps", self.overlapping, ("refuse", "push"))
 

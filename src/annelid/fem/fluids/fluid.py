@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.values import Floats, Vector, as_vector, require_positive
 
 _ROUNDING = 1.0 + 1e-9
@@ -45,7 +46,7 @@ class Fluid:
         if self.level is not None and self.volume is not None:
             raise InvalidValue("level and volume of the fluid exclude each other; give one of them.")
         for name, value in (("level", self.level), ("datum", self.datum)):
-            if value is not None and not math.isfinite(value):
+            if value is not None and not is_number(value):
                 raise InvalidValue(f"{name} of the fluid = {value!r} cannot be used; give a finite height [m].")
         if self.volume is not None:
             object.__setattr__(self, "volume", require_positive("volume of the fluid", self.volume))

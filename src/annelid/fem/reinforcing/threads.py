@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.fem.reinforcing.embedding import Embedded, embedded
 
 _OFF = 0.2
@@ -47,6 +47,7 @@ class Thread(Named):
     name: str = "thread"
 
     def __post_init__(self) -> None:
+        require_word("the name of a thread", self.name)
         object.__setattr__(self, "path", tuple(_as_path(each, self.name) for each in _paths(self.path, self.name)))
         given = {"stiffness": self.stiffness, "modulus": self.modulus, "diameter": self.diameter}
         for name, value in {**given, "spacing": self.spacing}.items():

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import require_truth
 from annelid.shapes.values import Vector, as_axis, as_vector, frame, require_count, require_positive
 
 Hand = Literal["right", "left"]
@@ -87,6 +88,7 @@ def winding(
         phase: Where around the axis the first begins [rad].
         count: Points a turn.
     """
+    require_truth("double", double)
     number = require_count("starts", starts, least=1, most=_MOST)
     other: Hand = "left" if hand == "right" else "right"
     hands = (hand, other) if double else (hand,)

@@ -17,13 +17,14 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named, require_word
+from annelid.core.options import Named, require_kind, require_word
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.mesh import Hollow
 from annelid.fem.robots.limits import Limits, Span
 from annelid.fem.selection import Where
 from annelid.fem.solid import Solid
+from annelid.shapes.values import require_count
 
 ATMOSPHERE = 101_325.0
 """Pressure of the air outside [Pa]."""
@@ -200,6 +201,8 @@ class Hydraulic(Chamber):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_kind(f"the fluid of {self.name}", self.fluid, Fluid, "a fem.Fluid")
+        require_count(f"cells of {self.name}", self.cells, least=1, most=10**5)
         if self.weight not in ("hydrostatic", "columns"):
             raise InvalidValue(f"weight of {self.name} must be 'hydrostatic' or 'columns', not {self.weight!r}.")
 

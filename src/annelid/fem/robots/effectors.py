@@ -38,7 +38,7 @@ class Effector(Named):
         require_word("the name of an effector", self.name)
         if not (is_number(self.weight) and self.weight > 0.0):
             raise InvalidValue(f"weight of {self.name} = {self.weight!r} cannot be used; give a number above 0.")
-        if not self.axes or set(self.axes) - set("xyz"):
+        if not isinstance(self.axes, str) or not self.axes or set(self.axes) - set("xyz"):
             raise InvalidValue(f"axes of {self.name} must be some of 'x', 'y', 'z', such as 'xz', not {self.axes!r}.")
 
     def rows(self, solid: Solid) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +83,11 @@ class Point(Effector):
         return self._finite(target, [(3,)], "three finite numbers [m]")[None]
 
 
+def _require_points(name: str, given: Any) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise InvalidValue(f"{name} needs a list of points [m] or of numbers of nodes, not {given!r:.60}.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Points(Effector):
     """Several points of the solid; their target is a position for each [m], shape [p, 3].
@@ -95,6 +100,7 @@ class Points(Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _require_points(self.name, self.at)
         if len(self.at) == 0:
             raise InvalidValue(f"{self.name} has no points; give at least one.")
 
@@ -121,6 +127,7 @@ class Orientation(Effector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        _require_points(self.name, self.at)
         if len(self.at) != 3:
             raise InvalidValue(f"{self.name} has {len(self.at)} points; an orientation needs three.")
 

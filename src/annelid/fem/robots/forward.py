@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,7 @@ class Forward:
         dt: float | None = None,
     ) -> None:
         require_kind("what is solved forward", robot, Robot, "a fem.Robot")
+        require_kind("settings", settings, (Settings, NoneType), "fem.Settings or None")
         robot.require_as_made()
         self.robot = robot
         self.settings = settings or Settings()

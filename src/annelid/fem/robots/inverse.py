@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import require_kind, spelled_out
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
@@ -90,12 +92,16 @@ class InverseSettings:
     def __post_init__(self) -> None:
         positive = {"dt": self.dt, "energy": self.energy, "reach": self.reach, "settled": self.settled}
         for name, value in positive.items():
-            if not (np.isfinite(value) and value > 0.0):
+            if not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
-        if self.refresh is not None and self.refresh < 1:
+        if self.refresh is not None and not _whole(self.refresh, 1):
             raise InvalidValue(f"refresh = {self.refresh!r} cannot be used; give a whole number of 1 or more.")
-        if self.corrections < 0:
+        if not _whole(self.corrections, 0):
             raise InvalidValue(f"corrections = {self.corrections!r} cannot be used; give 0 or more.")
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +167,7 @@ class Inverse:
         if not robot.drives:
             raise InvalidValue("the robot has no actuator, so there is nothing to move it with; give it one.")
         require_optimiser()
+        require_kind("settings", settings, (InverseSettings, NoneType), "fem.InverseSettings or None")
         self.robot, self.settings = robot, settings or InverseSettings()
         self.sinks = _callable(sinks)
         touching = None if robot.touched is None else TouchingRobot(robot)
@@ -225,6 +232,8 @@ class Inverse:
         Where efforts at their limits are in the way, larger changes of them are tried once: a robot may first respond
         the other way round.
         """
+        if not _whole(iterations, 1):
+            raise InvalidValue(f"iterations = {iterations!r:.60} cannot be used; give a whole number of 1 or more.")
         result = self._steps_towards(targets, iterations)
         lonely = self._pushing is None and not self.robot.constrained
         if result.reached or not result.active or not lonely:
@@ -247,8 +256,12 @@ class Inverse:
 
     def follow(self, trajectory: Iterable[Mapping[str, Any] | Any]) -> Iterator[Step]:
         """A step for each target of a trajectory."""
-        for targets in trajectory:
-            yield self.step(targets)
+        if isinstance(trajectory, str) or not isinstance(trajectory, Iterable):
+            raise InvalidValue(
+                "a trajectory must be a list of targets, such as path.steps(3e-4) of a fem.Path, not "
+                f"{trajectory!r:.60}."
+            )
+        return (self.step(targets) for targets in trajectory)
 
     # --- what states hold ---
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ class Robot:
         require_kind("the solid of a robot", solid, Solid, "a fem.Solid")
         _require_each("actuator", actuators, Actuator)
         _require_each("effector", effectors, Effector)
+        require_kind("contact of a robot", contact, (Contact, NoneType), "a fem.Contact or None")
         self._options: dict[str, Any] = {
             "obstacles": obstacles, "contact": contact, "gravity": gravity,
             "device": device, "threads": threads, "linear": linear,

@@ -10,7 +10,8 @@ import warp as wp
 
 from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
-from annelid.core.options import spelled_out
+from annelid.core.numbers import is_number
+from annelid.core.options import require_words, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.state import overwrite
 from annelid.fem.robots.active import limit_count
@@ -144,8 +145,10 @@ class ForwardSolver(RobotSolver):
         strokes: Sequence[str] = (),
         worlds: int | None = None,
     ) -> None:
-        if not (np.isfinite(dt) and dt > 0.0):
-            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt}.")
+        if not (is_number(dt) and dt > 0.0):
+            raise InvalidValue(f"the time step dt must be a positive time in seconds, not {dt!r:.60}.")
+        if not isinstance(strokes, str):  # which is told what to write
+            require_words("strokes", strokes)
         if script is not None and len(strokes):
             raise InvalidValue("strokes are commanded where there is no script: leave one of the two out.")
         self.script, self.forward = _callable(script), Forward(robot)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 
@@ -25,7 +26,7 @@ class Path:
     times: np.ndarray
 
     def __post_init__(self) -> None:
-        points, times = _places(self.points), np.asarray(self.times, float)
+        points, times = _places(self.points), as_numbers("the times of a path", self.times)
         if times.shape != (len(points),) or not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
             raise InvalidValue(f"a path of {len(points)} points needs as many times that rise.")
         object.__setattr__(self, "points", points)

@@ -29,8 +29,8 @@ def sand_among(obstacles: Any, physics: str) -> ResistiveGround | None:
 
 def rigids_beside_sand(obstacles: Any, physics: str) -> list[tuple[int, Rigid]]:
     """The other obstacles of the list as rigid things, with their numbers in it."""
-    sand = sand_among(obstacles, physics)
-    numbered = [(number, one) for number, one in enumerate(obstacles) if one is not sand]
+    sand_among(obstacles, physics)  # refuses what is no list, and several of them
+    numbered = [(number, one) for number, one in enumerate(obstacles) if not isinstance(one, ResistiveGround)]
     rigids = as_rigids([one for _, one in numbered], physics)
     return [(number, rigid) for (number, _), rigid in zip(numbered, rigids, strict=True)]
 

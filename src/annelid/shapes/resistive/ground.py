@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
-from annelid.core.snapshot import Color
+from annelid.core.options import Named, require_kind
+from annelid.core.snapshot import Color, require_color
 from annelid.shapes.resistive.furrow import Furrow
 from annelid.shapes.resistive.kernels.stress import PLANE_LAW, SPACE_LAW, resistance
 from annelid.shapes.resistive.media import Medium, medium
@@ -59,7 +59,9 @@ class ResistiveGround(Named):
     hidden: bool = False
 
     def __post_init__(self) -> None:
-        if self.law not in get_args(Law):
+        require_kind("name of resistive ground", self.name, str, "a text")
+        require_color("color of resistive ground", self.color)
+        if not isinstance(self.law, str) or self.law not in get_args(Law):
             raise UnknownName("law of resistive ground", self.law, get_args(Law))
         if not is_number(self.height):
             raise InvalidValue(f"height of resistive ground must be a number [m], not {self.height!r}.")

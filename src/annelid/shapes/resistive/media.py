@@ -12,7 +12,7 @@ from typing import Any
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.core.files import as_path, replaced
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_kind, require_word
 from annelid.shapes.resistive.law import COEFFICIENTS, resistance_of, space_stress
 
 FLAT = float(space_stress(0.0, 0.0, math.pi / 2)[2])
@@ -45,6 +45,8 @@ class Medium(Named):
     source: str = ""
 
     def __post_init__(self) -> None:
+        require_word("name of a medium", self.name)
+        require_kind("source of a medium", self.source, str, "a text")
         if self.coefficients is not None:
             given = _numbers(self.coefficients)
             if len(given) != len(COEFFICIENTS):

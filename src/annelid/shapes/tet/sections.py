@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_truth
 from annelid.shapes.values import Floats, Indices, require_count, require_positive
 
 MOST_CELLS = 10_000
@@ -64,6 +65,7 @@ def disk(radii: Sequence[float], *, cells: int = 4, equal_area: bool = False) ->
         cells: Cells along a side of the core, an even number.
         equal_area: Push the rings outwards until the polygon has the area of the circle; else its corners lie on it.
     """
+    require_truth("equal_area", equal_area)
     cells = require_count("cells", cells, least=2, most=MOST_CELLS)
     if cells % 2:
         raise InvalidValue(

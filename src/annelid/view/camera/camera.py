@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers
 from annelid.core.device import device as find_device
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_truth
 from annelid.core.snapshot import Snapshot
 from annelid.view.camera.framing import corners, fit, outline
 from annelid.view.camera.kernels import rays as camera_kernels
@@ -58,13 +61,21 @@ class Camera:
     world: int = 0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.fov < math.pi:
-            raise InvalidValue(f"fov {self.fov} must lie between 0 and pi; it is in radians, math.radians(40) for 40°.")
-        if self.height is not None and not self.height > 0.0:
-            raise InvalidValue(f"height {self.height} of an orthographic camera must be positive [m].")
-        if self.world < 0:
-            raise InvalidValue(f"world {self.world} must be the number of a world, from 0.")
-        if not np.isfinite([*self.position, *self.target, *self.up]).all():
+        if not (is_number(self.fov) and 0.0 < self.fov < math.pi):
+            raise InvalidValue(
+                f"fov {self.fov!r:.60} must lie between 0 and pi; it is in radians, math.radians(40) for 40°."
+            )
+        if self.height is not None and not (is_number(self.height) and self.height > 0.0):
+            raise InvalidValue(f"height {self.height!r:.60} of an orthographic camera must be positive [m].")
+        if isinstance(self.world, bool) or not isinstance(self.world, int | np.integer) or self.world < 0:
+            raise InvalidValue(f"world {self.world!r:.60} must be the number of a world, from 0.")
+        vectors = [as_numbers(f"{name} of a camera", vars(self)[name]) for name in ("position", "target", "up")]
+        if any(vector.shape != (3,) for vector in vectors):
+            raise InvalidValue(
+                f"position, target and up of a camera are three numbers each, not {self.position!r:.40}, "
+                f"{self.target!r:.40} and {self.up!r:.40}."
+            )
+        if not np.isfinite(vectors).all():
             raise InvalidValue(f"camera at {self.position} looking at {self.target}: all numbers must be finite.")
         self.axes()
 
@@ -125,6 +136,13 @@ class Camera:
             world: Number of the world on the stage that it sees.
         """
         points = _points_of(what)
+        require_truth("orthographic", orthographic)
+        for name, value in {"aspect": aspect, "margin": margin, "free_right": free_right}.items():
+            if not is_number(value):
+                raise InvalidValue(f"{name} of a camera must be a number, not {value!r:.60}.")
+        outwards = as_numbers("direction of a camera", direction)
+        if outwards.shape != (3,) or not np.isfinite(outwards).all() or not outwards.any():
+            raise InvalidValue(f"direction of a camera must be three numbers that are not all 0, not {direction!r}.")
         if not np.isfinite(points).all():
             raise InvalidValue(
                 f"bounds {points.min(axis=0)} to {points.max(axis=0)} cannot be framed: they must be finite."
@@ -303,9 +321,15 @@ class Film:
 
 
 def _points_of(what: Snapshot | tuple[np.ndarray, np.ndarray] | np.ndarray) -> np.ndarray:
-    if isinstance(what, np.ndarray):
-        return what
-    return outline(what) if isinstance(what, Snapshot) else corners(*what)
+    if isinstance(what, Snapshot):
+        return outline(what)
+    points = as_numbers("what a camera frames", what)
+    if points.ndim != 2 or points.shape[1] != 3 or not len(points):
+        raise InvalidValue(
+            "a camera frames a snapshot, the lowest and highest corner of a box, or points of shape [n, 3], not "
+            f"{what!r:.60}."
+        )
+    return points if isinstance(what, np.ndarray) or len(points) != 2 else corners(*points)
 
 
 def _vector(values: np.ndarray) -> Vector:

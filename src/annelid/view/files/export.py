@@ -11,12 +11,16 @@ import csv
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
+from types import NoneType
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import as_path, replaced
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind, require_truth, require_word
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Plane, Snapshot
 from annelid.view.files.glb import write_glb
@@ -75,6 +79,7 @@ def export(
     Returns:
         The file that was written.
     """
+    require_kind("options of an export", options, (ExportOptions, NoneType), "ExportOptions or None")
     path, options = as_path(out), options or ExportOptions()
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
@@ -92,8 +97,13 @@ def export(
 def _check(options: ExportOptions) -> None:
     for name in ("fps", "speed"):
         value = getattr(options, name)
-        if not (np.isfinite(value) and value > 0.0):
-            raise InvalidValue(f"{name} {value} must be positive.")
+        if not (is_number(value) and value > 0.0):
+            raise InvalidValue(f"{name} {value!r:.60} must be positive.")
+    require_truth("follow", options.follow)
+    if options.frame is not None and (isinstance(options.frame, bool) or not isinstance(options.frame, Integral)):
+        raise InvalidValue(f"frame must be a whole number, not {options.frame!r:.60}.")
+    if options.at is not None and not isinstance(options.at, Real):
+        raise InvalidValue(f"at {options.at!r:.60} must be a time [s].")
     if isinstance(options.every, bool) or not isinstance(options.every, int) or options.every < 1:
         raise InvalidValue(f"every {options.every} must be a number of frames, 1 or more.")
     if options.frame is not None and options.at is not None:
@@ -101,6 +111,8 @@ def _check(options: ExportOptions) -> None:
 
 
 def _check_field(recording: Recording, name: str | None) -> None:
+    if name is not None:
+        require_word("the field of an export", name)
     if name is not None and name not in (known := _fields(recording.frame(0)) | _fields(recording.frame(-1))):
         raise UnknownName("recorded field", name, known)
 

@@ -1,0 +1,67 @@
+"""What cannot be meant is refused in one sentence with the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import Travel
+from annelid.core.errors import AnnelidError
+from annelid.optimise import (
+    LBFGS,
+    Adam,
+    GaussNewton,
+    RolloutLoss,
+    Sampled,
+    gauss_newton,
+    minimise,
+    sensitivity,
+    uncertainty,
+)
+
+NO: Any = "no"
+THREE: Any = 3
+ONE = np.ones(1)
+
+
+def found(**options: Any) -> Any:
+    return minimise(lambda values: (values["x"] ** 2, {"x": 2.0 * values["x"]}), {"x": 1.0}, **options)
+
+
+def fitted(**options: Any) -> Any:
+    return gauss_newton(**{"residuals": lambda at: at, "start": ONE, "low": -ONE, "high": ONE, **options})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: found(resume="no"), "resume must be True or False, not 'no'"),
+        (lambda: found(overwrite="no"), "overwrite must be True or False, not 'no'"),
+        (lambda: found(watch=3), "watch must be a function, not int: 3"),
+        (lambda: found(folder=3), "a file must be named by a text or a path, not by 3"),
+        (lambda: found(spread="wide"), "spread and seed must be 0 or more, not 'wide' and 0"),
+        (lambda: found(seed="any"), "spread and seed must be 0 or more, not 0.5 and 'any'"),
+        (lambda: found(starts=True), "starts must be a whole number of 1 or more, or None, not True"),
+        (lambda: Adam(rate=NO), "the rate of Adam must be above 0, not 'no'"),
+        (lambda: Adam(memory=THREE), "the memory of Adam is two numbers from 0 to below 1, not 3"),
+        (lambda: LBFGS(first=NO), "the first step of L-BFGS must be above 0, not 'no'"),
+        (lambda: LBFGS(tolerance=NO), "the tolerance of L-BFGS must be a number of 0 or more, not 'no'"),
+        (lambda: GaussNewton(iterations=NO), "iterations of GaussNewton must be a whole number of 0 or more, not 'no'"),
+        (lambda: GaussNewton(radius=-1.0), "radius of GaussNewton must be above 0, not -1.0"),
+        (lambda: fitted(residuals=3), "what is fitted must be a function, not int: 3"),
+        (lambda: fitted(how=3), "how to fit must be a GaussNewton or None, not int: 3"),
+        (lambda: fitted(start="here"), "the start of a fit must be given as numbers, not 'here'"),
+        (lambda: fitted(low=[0.0, 0.0]), r"a fit needs a start of shape \[p\] and bounds of the same shape"),
+        (lambda: Sampled(lambda values: 0.0, {"x": 1.0}, together=NO), "together must be True or False, not 'no'"),
+        (lambda: RolloutLoss(THREE, Travel("x")), "what a loss is of must be a Rollout, not int: 3"),
+        (lambda: sensitivity(THREE), "what is looked at must be a Rollout, not int: 3"),
+        (lambda: uncertainty(ONE, ONE), r"residuals of shape \[r\] need rates of shape \[r, p\], not"),
+        (lambda: uncertainty(ONE, np.ones((1, 1)), NO), "nuisances must be a whole number of 0 or more, not 'no'"),
+    ],
+)
+def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong()

@@ -1,0 +1,30 @@
+"""What cannot be meant is refused in one sentence with the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from annelid import voxels3d
+from annelid.core.errors import AnnelidError
+
+NO: Any = "no"
+THREE: Any = 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: voxels3d.World(precision=["float32"]), "precision .* must be 'float32' or 'float64'"),  # type: ignore[arg-type]
+        (lambda: voxels3d.World(fluid=NO), "fluid = 'no' cannot be used; give a finite number of 0 or more"),
+        (lambda: voxels3d.Voxel(name=THREE), "name of a voxel must be a text, not int: 3"),
+        (lambda: voxels3d.Voxel(color=NO), "color of a voxel must be three numbers from 0 to 1 .*, not 'no'"),
+        (lambda: voxels3d.position_of(each=NO), "each must be True or False, not 'no'"),
+        (lambda: voxels3d.largest_connected(NO), "a grid must be given as numbers, not 'no'"),
+    ],
+)
+def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong()
