@@ -68,7 +68,10 @@ BOX = Box((0.1, 0.1, 0.1))
         (lambda: BOX.surface().write(THREE), "a file must be named by a text or a path, not by 3"),
         (lambda: BOX.surface().rotated("x", NO), "angle = 'no' cannot be used; give a finite number"),
         (lambda: tet_beam(0.1, 0.1, 0.1, cells=(1, 1, 1)).save(THREE), "a file must be named by a text or a path"),
-        (lambda: tet_beam(0.1, 0.1, 0.1, cells=(1, 1, 1)).labelled(NO), "a region has a number, 0 or more, not 'no'"),
+        (
+            lambda: tet_beam(0.1, 0.1, 0.1, cells=(1, 1, 1)).labelled(NO),
+            "regions must be whole numbers of 0 or more, not 'no'",
+        ),
         (lambda: Rigid(BOX, inside=NO), "inside of a Rigid must be True or False, not 'no'"),
         (lambda: Rigid(BOX, hidden=NO), "hidden of a Rigid must be True or False, not 'no'"),
         (lambda: Rigid(BOX, cells=NO), "cells of a rigid body = 'no' cannot be used; give a whole number"),
