@@ -229,7 +229,7 @@ def test_points_are_embedded_where_they_are_or_on_the_nearest_surface(quadratic:
         ({"path": "helix"}, "or several such, not 'helix'"),
         ({"path": [[0.1, 0.0, 0.0], [0.2, 0.0]]}, "at least two points of three finite numbers"),
         ({"path": CROOKED, "stiffness": "stiff"}, "stiffness of thread = 'stiff'"),
-        ({"path": CROOKED, "one_sided": "no"}, "one_sided of thread must be True or False, not 'no'"),
+        ({"path": CROOKED, "one_sided": "no"}, "one_sided of a Thread must be True or False, not 'no'"),
     ],
 )
 def test_bad_threads_are_refused(options: dict[str, Any], sentence: str) -> None:

@@ -71,3 +71,30 @@ def hinged(**options: Any) -> Any:
 def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(AnnelidError, match=sentence):
         wrong()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda edit: edit.add_masses("here", 1.0), "positions of new masses must be given as numbers, not 'here'"),
+        (
+            lambda edit: edit.add_masses([[0, 0, 1]], 1.0, fixed="no"),
+            "fixed of new masses must be True or False, or one",
+        ),
+        (lambda edit: edit.add_masses([[0, 0, 1]], 1.0, fixed=[True, False]), "fixed has shape .*, expected one value"),
+        (lambda edit: edit.change_masses([0], fixed="no"), "fixed of masses must be True or False, .* not 'no'"),
+        (lambda edit: edit.change_masses([0], fixed=3), "fixed of masses must be True or False, .* not 3"),
+        (lambda edit: edit.remove_masses([0], with_springs="no"), "with_springs must be True or False, not 'no'"),
+        (lambda edit: edit.add_springs([0], [7], stiffness="no"), "stiffness must be given as numbers, not 'no'"),
+    ],
+)
+def test_edits(wrong: Callable[[Any], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence), simulated().edit() as edit:
+        wrong(edit)
+
+
+def test_masses_are_fixed_by_truth_values() -> None:
+    body = springs.Body(np.eye(3), 1.0, [[0, 1]], 1.0, 1.0, fixed=[1, 0, 0])
+    assert body.fixed.tolist() == [True, False, False]
+    with pytest.raises(AnnelidError, match="fixed must be True or False, or one for each, not 'no'"):
+        springs.Body(np.eye(3), 1.0, [[0, 1]], 1.0, 1.0, fixed="no")

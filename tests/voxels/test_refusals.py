@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -51,3 +52,26 @@ def test_bodies() -> None:
         voxels.random_body(3, 3, seed=wrong)
     with pytest.raises(AnnelidError, match="named by its number in its world, or None for all, not by 'no'"):
         voxels.energy_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (
+            lambda given: voxels.biped(4, seed=given),
+            "the seed of a robot must be a whole number of 0 or more, not 'no'",
+        ),
+        (lambda given: voxels.biped(4, fixed=given), "fixed masses of a robot must be an array of truth values"),
+        (lambda given: voxels.biped(4).fix(given), "what chooses masses must be a function, not str: 'no'"),
+        (lambda given: voxels.Robot.from_text(3), "the drawing of a robot must be a text, not int: 3"),
+        (lambda given: voxels.Box(size=3), "size and position of a box are two numbers each"),
+        (lambda given: voxels.Box(size=(1.0, 1.0), mass=given), "a box needs a positive size and mass and finite numb"),
+        (lambda given: voxels.Terrain(given), "points of a terrain must be given as numbers, not 'no'"),
+        (lambda given: voxels.Terrain([[0, 0], [1, 0]], friction=given), "friction of a terrain must not be negative"),
+        (lambda given: voxels.sensors.lidar(given), "a lidar needs a finite direction and a positive reach, not 'no'"),
+        (lambda given: voxels.sensors.time_function(given), "frequency of a time function must be a finite number"),
+    ],
+)
+def test_parts_of_worlds(wrong: Callable[[Any], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong("no")

@@ -14,6 +14,10 @@ NO: Any = "no"
 THREE: Any = 3
 
 
+def robot(**options: Any) -> voxels3d.Robot:
+    return voxels3d.Robot.from_array([[[1, 1]]] * 4, **options)
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -22,6 +26,11 @@ THREE: Any = 3
         (lambda: voxels3d.Voxel(name=THREE), "name of a voxel must be a text, not int: 3"),
         (lambda: voxels3d.Voxel(color=NO), "color of a voxel must be three numbers from 0 to 1 .*, not 'no'"),
         (lambda: voxels3d.position_of(each=NO), "each must be True or False, not 'no'"),
+        (lambda: robot(whole=NO), "whole of a robot must be True or False, not 'no'"),
+        (lambda: robot(only_cools=NO), "only_cools of a robot must be True or False, not 'no'"),
+        (lambda: robot(holds=THREE), "holds of a robot must be a list of voxels3d.Hold, not int: 3"),
+        (lambda: robot(pushes=[3]), "each of the pushes of a robot must be a voxels3d.Push, not int: 3"),
+        (lambda: robot().fix(lambda x, y, z: x < 1, THREE), "freedoms that are held must be a list of their names"),
         (lambda: voxels3d.largest_connected(NO), "a grid must be given as numbers, not 'no'"),
     ],
 )

@@ -17,6 +17,7 @@ from annelid.calibration.solids_twin import OF_WORLD, SolidsTwin, remade, requir
 from annelid.calibration.springs_twin import SpringsTwin
 from annelid.calibration.twin import Twin
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
 from annelid.optimise.free import Free, Space
 
@@ -67,7 +68,7 @@ class Calibration(Named):
                 "the body must be a springs.Body, a fem.Solid or a function that makes one, not "
                 f"{type(self.body).__name__}."
             )
-        if self.registration not in NUISANCES:
+        if not isinstance(self.registration, str) or self.registration not in NUISANCES:
             raise InvalidValue(f"registration must be one of {', '.join(NUISANCES)}, not {self.registration!r}.")
         for kind, runs in (("runs", self.runs), ("held_out", self.held_out)):
             require_kind(kind, runs, (list, tuple), "a list of Runs")
@@ -76,10 +77,13 @@ class Calibration(Named):
         require_kind("markers", self.markers, Mapping, "places by name, such as {'tip': (0.1, 0, 0)}")
         require_kind("world", self.world, Mapping, "options of the simulation by name")
         require_kind("free", self.free, Mapping, "starts of constants by name")
-        if isinstance(self.reach, str) or not 0.0 <= self.reach < np.inf:
+        require_kind("carriers", self.carriers, Mapping, "groups by name of the marker")
+        if not (is_number(self.reach) and self.reach >= 0.0):
             raise InvalidValue(f"reach must be a length of 0 m or more, not {self.reach!r:.40}.")
+        if self.windows is not None:
+            require_kind("windows", self.windows, (Sequence, np.ndarray), "a list of times, or None")
         for window in () if self.windows is None else self.windows:
-            if isinstance(window, str) or not 0.0 < window < np.inf:
+            if not (is_number(window) and window > 0.0):
                 raise InvalidValue(f"windows must be times above 0 s, not {window!r:.40}.")
         if not self.runs:
             raise InvalidValue("there are no runs to fit constants to: give at least one.")

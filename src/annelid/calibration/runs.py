@@ -63,6 +63,14 @@ class Run(Named):
             object.__setattr__(self, "tracks", read_tracks(path, unit=self.unit, time_unit=self.time_unit))
             object.__setattr__(self, "name", self.name or path.stem)
         object.__setattr__(self, "name", self.name or self.measured.source)
+        for what in ("held", "settled"):
+            span = vars(self)[what]
+            numbers = isinstance(span, Sequence | np.ndarray) and len(span) == 2 and all(map(is_number, span))
+            if span is not None and not numbers:
+                raise InvalidValue(
+                    f"{what} of run {self.name!r} must be a span of time, (begin, end) [s], or None, not {span!r:.60}."
+                )
+        require_kind("given of a run", self.given, Mapping, "numbers by name")
         if self.start not in ("rest", "settled"):
             raise InvalidValue(f"start of run {self.name!r} must be 'rest' or 'settled', not {self.start!r}.")
         if (

@@ -48,7 +48,9 @@ class Tracks(Described):
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "places", places)
         object.__setattr__(self, "names", tuple(self.names))
-        if times.ndim != 1 or places.shape != (len(times), len(self.names), 3):
+        if times.ndim != 1:
+            raise InvalidValue(f"{self.source}: times must be a list of moments, not of shape {list(times.shape)}.")
+        if places.shape != (len(times), len(self.names), 3):
             raise InvalidValue(
                 f"{self.source}: places must have shape [{len(times)} moments, {len(self.names)} markers, 3], not "
                 f"{list(places.shape)}."

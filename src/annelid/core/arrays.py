@@ -101,6 +101,17 @@ def whole_numbers(what: str, values: Any) -> np.ndarray:
     return np.array(exact, object).reshape(given.shape)
 
 
+def as_truths(what: str, values: Any) -> np.ndarray:
+    """Values as an array of truth values; 0 and 1 count as such, words and other numbers do not."""
+    try:
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        given = np.asarray(None)
+    if given.dtype.kind == "b" or (given.dtype.kind in "iu" and np.isin(given, (0, 1)).all()):
+        return given.astype(bool)
+    raise InvalidValue(f"{what} must be True or False, or one for each, not {values!r:.60}.")
+
+
 def as_numbers(what: str, values: Any, dtype: Any = float) -> np.ndarray:
     """Values as an array of NumPy; what are no real numbers is refused.
 

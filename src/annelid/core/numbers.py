@@ -1,8 +1,13 @@
 """What counts as a number where one is asked for."""
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeGuard
+
+
+def is_whole(value: Any, least: int) -> TypeGuard[int]:
+    """Whether a value is a whole number of so much or more; truth values and fractions such as 2.0 are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def is_number(value: Any) -> TypeGuard[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
@@ -37,15 +37,6 @@ def require_truth(what: str, given: object) -> None:
     """Refuse what is neither True nor False, such as the word "no", which Python takes for True."""
     if not isinstance(given, bool | np.bool_):
         raise InvalidValue(f"{what} must be True or False, not {given!r:.60}.")
-
-
-def require_one_of(what: str, given: object, known: Iterable[str]) -> None:
-    """Refuse a word that is none of a few: "precision must be 'float32' or 'float64', not 3"."""
-    words = list(known)
-    if not isinstance(given, str) or given not in words:
-        *others, last = map(repr, words)
-        choice = f"{', '.join(others)} or {last}" if others else last
-        raise InvalidValue(f"{what} must be {choice}, not {given!r:.60}.")
 
 
 def require_words(what: str, given: object) -> None:

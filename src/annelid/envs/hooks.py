@@ -6,7 +6,7 @@ All of them run where the worlds are: they are given a `Batch`, whose arrays are
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -14,6 +14,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_word
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.camera.camera import Camera
@@ -38,6 +39,14 @@ class Channel:
     parts: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
+        require_word("the name of a channel", self.name)
+        if not isinstance(self.shape, tuple) or not all(isinstance(n, int | np.integer) and n >= 0 for n in self.shape):
+            raise InvalidValue(f"the shape of channel {self.name!r} must be a tuple of sizes, not {self.shape!r:.60}.")
+        pairs = self.parts if isinstance(self.parts, Sequence) else (None,)
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+            raise InvalidValue(
+                f"the parts of channel {self.name!r} must be pairs of a text and a number, not {self.parts!r:.60}."
+            )
         if self.parts and sum(count for _, count in self.parts) != math.prod(self.shape):
             raise InvalidValue(f"the parts of channel {self.name!r} do not add up to its shape {list(self.shape)}.")
 

@@ -103,6 +103,7 @@ class TaskWorlds(Worlds):
 
     def snapshot(self, world: int = 0) -> Snapshot:
         """One world by itself."""
+        self._require_world(world)
         shot = self.task.picture(self, world) or self._pictured(world)
         parts = (*shot.parts, *self.marks(world))
         return Snapshot(float(self.steps.numpy()[world]) * self.action_seconds, 0, parts)

@@ -51,7 +51,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def __init__(
         self, worlds: Worlds, *, autoreset: str = "next-step", output: str = "numpy", render_mode: str | None = None
     ) -> None:
-        if autoreset not in MODES:
+        if not isinstance(autoreset, str) or autoreset not in MODES:
             raise UnknownName("autoreset mode", autoreset, MODES)
         if output not in ("numpy", *LIBRARIES):
             raise UnknownName("output", output, ("numpy", *LIBRARIES))

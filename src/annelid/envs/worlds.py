@@ -21,6 +21,7 @@ from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.interrupts import held_back
+from annelid.core.options import require_truth
 from annelid.core.snapshot import Snapshot
 from annelid.core.solver import Solver
 from annelid.core.state import State, bundle, fill_state
@@ -134,6 +135,10 @@ class Worlds(ABC):
         """Actions of an episode."""
         return max(1, round(self.options.seconds / self.action_seconds))
 
+    def _require_world(self, world: int) -> None:
+        if isinstance(world, bool) or not isinstance(world, int | np.integer) or not 0 <= world < self.count:
+            raise InvalidValue(f"there are the worlds 0 to {self.count - 1}, not {world!r:.60}.")
+
     def restart(self, mask: Any = None, seeds: Any = None, *, keep_results: bool = False) -> None:
         """Begin new episodes.
 
@@ -142,6 +147,7 @@ class Worlds(ABC):
             seeds: Seed of each world; None, or -1 for one of them, goes on to the next episode of the seed that it has.
             keep_results: Leave rewards and ends of episodes as they are.
         """
+        require_truth("keep_results", keep_results)
         if mask is not None and not self._begun:
             raise InvalidValue("a mask chooses among worlds that have begun: restart all of them first.")
         chosen = self._every if mask is None else self._as_mask(mask)

@@ -6,11 +6,11 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from numbers import Integral
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.files import as_path
+from annelid.core.numbers import is_whole
 from annelid.core.own_files import is_own
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.evolve import registry
@@ -20,10 +20,6 @@ from annelid.evolve.options import from_table, to_table
 
 _LARGEST_FILE = 1_000_000  # bytes; an experiment is a page of text
 _KEYS = ("name", "summary", "generations", "seed", "repetitions", "problem", "searcher")
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 @dataclass(frozen=True)
@@ -56,11 +52,11 @@ class Experiment:
             or self.name.startswith(".")
         ):
             raise InvalidValue(f"an experiment's name becomes a folder's, which {self.name!r} cannot be.")
-        if not _whole(self.generations, 0):
+        if not is_whole(self.generations, 0):
             raise InvalidValue(f"generations must be 0 or more, not {self.generations!r:.60}.")
-        if not _whole(self.repetitions, 1):
+        if not is_whole(self.repetitions, 1):
             raise InvalidValue(f"repetitions must be 1 or more, not {self.repetitions!r:.60}.")
-        if not _whole(self.seed, 0):
+        if not is_whole(self.seed, 0):
             raise InvalidValue(f"a seed must be 0 or more, not {self.seed!r:.60}.")
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_callable, require_kind
 
 Residuals = Callable[[np.ndarray], np.ndarray]
@@ -45,7 +45,7 @@ class GaussNewton:
     def __post_init__(self) -> None:
         for name, least in (("iterations", 0), ("tries", 1)):
             value = vars(self)[name]
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            if not is_whole(value, least):
                 raise InvalidValue(
                     f"{name} of GaussNewton must be a whole number of {least} or more, not {value!r:.60}."
                 )

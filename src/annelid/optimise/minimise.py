@@ -20,7 +20,7 @@ import numpy as np
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import as_path
-from annelid.core.numbers import is_number
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_callable, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
@@ -265,10 +265,9 @@ def _descent(method: str | Descent) -> Descent:
 
 
 def _starts(space: Space, count: int | None, spread: float, seed: int) -> np.ndarray:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1):
+    if count is not None and not is_whole(count, 1):
         raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r}.")
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not (is_number(spread) and spread >= 0.0) or not whole or seed < 0:
+    if not (is_number(spread) and spread >= 0.0) or not is_whole(seed, 0):
         raise InvalidValue(f"spread and seed must be 0 or more, not {spread!r} and {seed!r}.")
     points = np.random.default_rng(seed).normal(0.0, spread, (count or 1, space.count))
     points[0] = 0.0

@@ -8,6 +8,7 @@ import numpy as np
 
 from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ def uncertainty(residuals: np.ndarray, jacobian: np.ndarray, nuisances: int = 0)
             f"residuals of shape [r] need rates of shape [r, p], not {list(residuals.shape)} and "
             f"{list(jacobian.shape)}."
         )
-    if isinstance(nuisances, bool) or not isinstance(nuisances, int | np.integer) or nuisances < 0:
+    if not is_whole(nuisances, 0):
         raise InvalidValue(f"nuisances must be a whole number of 0 or more, not {nuisances!r:.60}.")
     count = jacobian.shape[1]
     freedom = max(len(residuals) - count - nuisances, 1)

@@ -82,6 +82,8 @@ def crawler(
         height: Height of its underside [m].
     """
     number = require_count("segments", segments, least=2, most=20)
+    chambers = require_count("chambers", chambers, least=1, most=100)
+    width, thickness = require_positive("width", width), require_positive("thickness", thickness)
     mesh = finger_mesh(
         length=length, width=width, height=thickness, chambers=number * chambers, segments=number,
         channel=(0.3 * width, 0.2 * thickness), arch=0.0,

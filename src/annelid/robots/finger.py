@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import spelled_out
 from annelid.materials import material
 from annelid.shapes.tet.mesh import TetMesh
@@ -88,7 +89,7 @@ def finger_mesh(
         resolution: Cells through a wall.
     """
     fine = require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)
-    if not 0.0 <= arch < 1.0:
+    if not (is_number(arch) and 0.0 <= arch < 1.0):
         raise InvalidValue(f"arch = {arch!r} cannot be used; give a number from 0 (box) to below 1 (half-round).")
     kinds, borders = _stations(length, chambers, segments, wall, groove, fine)
     section = _finger_section(width, height, wall, floor, channel, fine)
@@ -110,7 +111,7 @@ def _stations(
     if count % require_count("segments", segments, least=1, most=count):
         raise InvalidValue(f"{count} chambers cannot be shared by {segments} segments; give a multiple.")
     wall, length = require_positive("wall", wall), require_positive("length", length)
-    if not (np.isfinite(groove) and groove >= 0.0):
+    if not (is_number(groove) and groove >= 0.0):
         raise InvalidValue(f"groove = {groove!r} cannot be used; give a width of 0 or more [m].")
     between = [(_PARTITION, wall), (_GROOVE, groove), (_PARTITION, wall)] if groove > 0.0 else [(_PARTITION, wall)]
     chamber = (length - 2.0 * wall - (count - 1) * sum(size for _, size in between)) / count
@@ -132,6 +133,8 @@ def _finger_section(
     width: float, height: float, wall: float, floor: float, channel: tuple[float, float], fine: int
 ) -> Section:
     """Columns: wall, side, two for the channel, side, wall. Rows: floor, channel, its roof, chamber above it, roof."""
+    if not isinstance(channel, tuple | list) or len(channel) != 2:
+        raise InvalidValue(f"channel = {channel!r} cannot be used; give its width and its height [m].")
     wide, high = (require_positive("channel", size) for size in channel)
     side = 0.5 * (require_positive("width", width) - wide) - wall
     above = require_positive("height", height) - require_positive("floor", floor) - high - 2.0 * wall

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.shapes.gear import HelicalGear
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.primitives import Cylinder
@@ -79,10 +81,11 @@ def gear_tower(
         seed: Seed of the speeds.
     """
     count = require_count("count", count, least=1, most=MOST_GEARS)
+    require_kind("gear", gear, HelicalGear, "a shapes.HelicalGear")
     if arrangement not in ("pairs", "single"):
         raise InvalidValue(f"arrangement = {arrangement!r} cannot be used; give 'pairs' or 'single'.")
     for name, value in (("clearance", clearance), ("headroom", headroom), ("speed", speed)):
-        if not (math.isfinite(value) and value >= 0.0):
+        if not (is_number(value) and value >= 0.0):
             raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number of 0 or more.")
     pairs = arrangement == "pairs"
     level, second = np.divmod(np.arange(count), 2) if pairs else (np.arange(count), np.zeros(count, dtype=np.int64))

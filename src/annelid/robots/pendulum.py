@@ -9,6 +9,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import spelled_out
 from annelid.materials import Law, material
 from annelid.shapes.tet.mesh import TetMesh
@@ -116,7 +117,7 @@ def pendulum_mesh(
     fine = require_count("resolution", resolution, least=1, most=_MOST_RESOLUTION)
     count = require_count("layers", 6 * fine if layers is None else layers, least=2 * fine + 1, most=MOST_CELLS)
     inner, outer = _cavity_radii(radius, length, core, wall, cap)
-    if not 0.0 < share < 1.0:
+    if not (is_number(share) and 0.0 < share < 1.0):
         raise InvalidValue(f"share = {share!r} cannot be used; give a number between 0 and 1.")
     section = disk(_spaced([inner, outer, radius], fine), cells=4 * fine)
     borders = steps([cap, length - 2.0 * cap, cap], [fine, count - 2 * fine, fine])

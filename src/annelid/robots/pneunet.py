@@ -9,6 +9,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.options import spelled_out
 from annelid.materials import Material
 from annelid.robots.finger import finger_mesh
+from annelid.shapes.values import require_positive
 
 
 @spelled_out("a pneu-net")
@@ -45,6 +46,7 @@ def pneunet(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    width, height = require_positive("width", width), require_positive("height", height)
     mesh = finger_mesh(
         length=length, width=width, height=height, chambers=chambers, wall=wall, floor=floor, groove=groove,
         channel=(0.3 * width, 0.2 * height), arch=0.0, resolution=resolution,

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import spelled_out
 from annelid.robots.trunk import trunk_parts
 from annelid.shapes import Box, Rigid, Surface, ground, turned_about
@@ -55,6 +57,9 @@ def pusher(
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
     """
+    for name, value in {"heading": heading, "lift": lift}.items():
+        if not is_number(value):
+            raise InvalidValue(f"{name} = {value!r:.60} cannot be used; give a finite number.")
     surface = Surface(friction=friction)
     solid, cables = trunk_parts(
         tension=tension, modulus=modulus, length=length, radii=radii, layers=layers, surface=surface

@@ -8,6 +8,7 @@ import warp as wp
 
 from annelid import grains, springs
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
@@ -47,10 +48,16 @@ class BuriedWorm:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if not self.spacing > 0.0:
-            raise InvalidValue(f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing}.")
-        if not 0.0 <= self.swelling < 1.0:  # it shrinks as much as it swells
-            raise InvalidValue(f"the swelling of the worm must be 0 or more and below 1, not {self.swelling}.")
+        for name in ("length", "depth", "buried", "friction", "grain_radius", "run_up"):
+            value = vars(self)[name]
+            if not is_number(value):
+                raise InvalidValue(f"{name} of the worm must be a finite number, not {value!r:.60}.")
+        if not (is_number(self.spacing) and self.spacing > 0.0):
+            raise InvalidValue(
+                f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing!r:.60}."
+            )
+        if not (is_number(self.swelling) and 0.0 <= self.swelling < 1.0):  # it shrinks as much as it swells
+            raise InvalidValue(f"the swelling of the worm must be 0 or more and below 1, not {self.swelling!r:.60}.")
 
     @property
     def radius(self) -> float:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, Furrow, ResistiveGround, Rigid, Surface, box_walls
 from annelid.shapes.resistive.media import medium as medium_of
+from annelid.shapes.values import seeded
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -52,6 +54,8 @@ class Sandbox:
             value = getattr(self, name)
             if not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"the {name} of a sandbox must be above 0 m, not {value!r}.")
+        require_kind("the grain of a sandbox", self.grain, grains.Grain, "a grains.Grain")
+        seeded(self.seed)
         if self.depth < 2.5 * self.radius:
             raise InvalidValue(
                 f"a sandbox of depth {self.depth:g} m holds no bed of grains of radius {self.radius:g} m: "

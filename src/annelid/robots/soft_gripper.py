@@ -86,6 +86,7 @@ def gripper(
     """
     count = require_count("fingers", fingers, least=1, most=_MOST_FINGERS)
     opening, height = require_positive("opening", opening), require_positive("height", height)
+    width, thickness = require_positive("width", width), require_positive("thickness", thickness)
     one = finger_mesh(
         length=length,
         width=width,

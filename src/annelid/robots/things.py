@@ -7,7 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.shapes import (
     Box,
     Cylinder,
@@ -46,15 +47,21 @@ def thing(
         friction: Coulomb friction of its surface.
         clearance: How far it is above the ground [m].
     """
-    if kind not in get_args(Thing):
+    if not isinstance(kind, str) or kind not in get_args(Thing):
         raise UnknownName("thing to grasp", kind, get_args(Thing))
-    size = require_positive("size", size)
+    size, clearance = require_positive("size", size), _height("clearance", clearance)
     shapes: dict[Thing, Shape] = {"ball": Sphere(0.5 * size), "box": Box((size, size, size)), "mug": mug(size, size)}
     turn = _BESIDE if kind == "mug" else UPRIGHT
     return Rigid(
         shapes[kind], Surface(friction=friction), motion="free", mass=mass, name="object",
         position=(0.0, 0.0, clearance - float(shapes[kind].bounds()[0][2])), color=(0.35, 0.5, 0.75), rotation=turn,
     )  # fmt: skip
+
+
+def _height(name: str, value: float) -> float:
+    if not is_number(value):
+        raise InvalidValue(f"{name} = {value!r:.60} cannot be used; give a height [m].")
+    return float(value)
 
 
 def mug(width: float, height: float, *, wall: float | None = None) -> TriangleMesh:
@@ -96,6 +103,7 @@ def egg_mesh(width: float, *, cells: int = 4, clearance: float = 0.0) -> TetMesh
     pointed = 1.0 - _POINTED * ball[:, 2:]
     egg = np.hstack([ball[:, :2] * pointed, _TALL * ball[:, 2:]])
     egg *= require_positive("width", width) / np.ptp(egg[:, 0])
+    clearance = _height("clearance", clearance)
     return TetMesh(
         np.add(egg, (0.0, 0.0, clearance - egg[:, 2].min())), cube.tetrahedra, cells=cube.cells,
         regions=np.full(len(cube.tetrahedra), SOFT_THING, np.int32),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from annelid import fem
+from annelid.core.errors import InvalidValue
 from annelid.core.options import spelled_out
 from annelid.materials import Material, material
 from annelid.shapes import Path, Surface, TetMesh, tet_trunk
@@ -52,6 +54,7 @@ def trunk_parts(
         surface: How its surface responds to contact.
         motion: Path that its base follows; None holds it where it is.
     """
+    _require_radii(radii)
     mesh = tet_trunk(*radii, length, cells=2, layers=layers, axis=(0.0, 0.0, -1.0))
     usual = material("ecoflex-00-30").with_(youngs_modulus=modulus, poisson_ratio=0.45)
     solid = fem.Solid(mesh, silicone or usual, surface=surface).fix(lambda p: p[:, 2] > -1e-9, motion=motion)
@@ -64,6 +67,12 @@ def trunk_parts(
         for side, number in _SIDES.items()
     ]  # fmt: skip
     return solid, cables
+
+
+def _require_radii(given: object) -> None:
+    """Refuse what is no pair of radii of base and tip."""
+    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or len(given) != 2:
+        raise InvalidValue(f"radii = {given!r:.60} cannot be used; give those of base and tip [m].")
 
 
 @spelled_out("a trunk")

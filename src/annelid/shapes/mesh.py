@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
+from annelid.core.numbers import is_number
 from annelid.core.options import require_truth
 from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
@@ -186,7 +187,7 @@ class TriangleMesh(Shape):
 
     def rotated(self, axis: str | ArrayLike, angle: float, *, about: ArrayLike = (0.0, 0.0, 0.0)) -> TriangleMesh:
         """A copy turned by an angle [rad], right-handed, about an axis ('x', 'y', 'z', a vector) through a point."""
-        if not np.isfinite(angle):
+        if not is_number(angle):
             raise InvalidValue(f"angle = {angle!r} cannot be used; give a finite number [rad].")
         x, y, z = as_axis(axis)
         cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.files import as_path
 from annelid.shapes.values import Floats, Indices
 
 SUFFIXES = (".stl", ".obj", ".ply")
@@ -22,7 +23,7 @@ MAX_BYTES = 512 * 1024**2
 
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:
     """Vertices [n, 3] and triangles [m, 3] of a file, checked but not merged."""
-    path = Path(path)
+    path = as_path(path)
     data = _read_bytes(path, _suffix(path), max_bytes)
     try:
         vertices, triangles = _parse(data, path.suffix.lower()[1:])
@@ -35,7 +36,7 @@ def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) 
 
 def write_triangles(path: str | os.PathLike[str], vertices: Floats, triangles: Indices) -> None:
     """Write a mesh; the suffix chooses the format. STL keeps single precision only."""
-    path = Path(path)
+    path = as_path(path)
     encode = _ENCODERS[_suffix(path)]
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

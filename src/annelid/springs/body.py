@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
-from annelid.core.arrays import as_numbers
+from annelid.core.arrays import as_numbers, as_truths
 from annelid.core.controls import Control
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
@@ -493,7 +493,7 @@ def _filled(name: str, values: object, shape: tuple[int, ...], kind: type) -> np
     """The values broadcast to the shape; zeros where none are given."""
     if values is None:
         return np.zeros(shape, kind)
-    given_numbers = as_numbers(name, values, kind)
+    given_numbers = as_truths(name, values) if kind is bool else as_numbers(name, values, kind)
     try:
         return np.array(np.broadcast_to(given_numbers, shape), kind)
     except ValueError:

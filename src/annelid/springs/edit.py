@@ -15,10 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from annelid.core.arrays import as_numbers, as_truths
 from annelid.core.device import undisturbed
 from annelid.core.errors import AnnelidError, InvalidValue, StaleHandle
 from annelid.core.gate import Gate
 from annelid.core.handles import Handles, HandleTable
+from annelid.core.options import require_truth
 from annelid.springs.choosing import Choice, chosen_by_number, chosen_by_place, warn_of_slots
 from annelid.springs.model import Model
 from annelid.springs.network import Patch
@@ -127,7 +129,7 @@ class Editor:
     ) -> Handles:
         """Add masses [kg] at positions [m], shape [k, 3]; the handles are valid at once, also in this edit."""
         self._require_open()
-        points = np.atleast_2d(np.asarray(positions, float))
+        points = np.atleast_2d(as_numbers("positions of new masses", positions))
         weights = _spread("mass", masses, len(points), low=0.0, strict=True)
         if points.shape[1] != 3 or not np.isfinite(points).all():
             raise InvalidValue("positions of new masses must be finite numbers of shape [k, 3].")
@@ -137,10 +139,13 @@ class Editor:
             speeds = np.full(points.shape, np.nan)
         if not np.isfinite(speeds).all():
             raise InvalidValue("velocities of new masses must be finite numbers of shape [k, 3], or one for all.")
+        held = as_truths("fixed of new masses", fixed)
+        if held.shape not in ((), (1,), (len(points),)):
+            raise InvalidValue(f"fixed has shape {list(held.shape)}, expected one value or {len(points)}.")
+        held = np.broadcast_to(held, len(points))
         with self._network.lock:
             handles = self._network.masses.reserve(len(points))
         self._new_masses.append(handles)
-        held = np.broadcast_to(np.asarray(fixed, bool), len(points))
         self._mass_changes.append(
             (handles, MassChange(handles.index, points, speeds, weights, held, np.zeros_like(points)))
         )
@@ -157,7 +162,10 @@ class Editor:
                 raise InvalidValue(f"a mass has no {name!r}; it has {', '.join(shapes)}.")
             shape = (len(handles), 3) if shapes[name] else (len(handles),)
             try:
-                array = np.broadcast_to(np.asarray(value, bool if name == "fixed" else float), shape).copy()
+                given = as_truths("fixed of masses", value) if name == "fixed" else np.asarray(value, float)
+                array = np.broadcast_to(given, shape).copy()
+            except InvalidValue:
+                raise
             except (TypeError, ValueError):
                 raise InvalidValue(
                     f"{name} of {len(handles)} masses must be one value for all or an array of shape {list(shape)}, "
@@ -171,6 +179,7 @@ class Editor:
     def remove_masses(self, masses: MassLike, *, with_springs: bool = False) -> None:
         """Remove masses; those that springs still hold are refused unless their springs go too."""
         self._require_open()
+        require_truth("with_springs", with_springs)
         self._removed_masses.append((self._masses(masses), with_springs))
 
     def add_springs(
@@ -432,10 +441,11 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _spread(what: str, values: Any, count: int, *, low: float, strict: bool = False, finite: bool = True) -> np.ndarray:
+    given = as_numbers(what, values)
     try:
-        array = np.broadcast_to(np.asarray(values, float), count).copy()
+        array = np.broadcast_to(given, count).copy()
     except ValueError:
-        raise InvalidValue(f"{what} has shape {list(np.shape(values))}, expected one value or {count}.") from None
+        raise InvalidValue(f"{what} has shape {list(given.shape)}, expected one value or {count}.") from None
     good = (array > low if strict else array >= low) & (np.isfinite(array) | (not finite))
     if not good.all():
         raise InvalidValue(f"{what} is {array[~good][0]}: it must be {'above' if strict else 'at least'} {low:g}.")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +38,15 @@ class Box:
     spin: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = [*self.size, *self.position, self.mass, self.angle, self.spin, self.friction, self.damping]
-        if not np.isfinite(numbers).all() or min(*self.size, self.mass) <= 0.0 or self.friction < 0.0:
+        pairs = (self.size, self.position)
+        if not all(isinstance(pair, Sequence | np.ndarray) and len(pair) == 2 for pair in pairs):
+            raise InvalidValue(
+                f"size and position of a box are two numbers each, along x and z, not {self.size!r:.40} and "
+                f"{self.position!r:.40}."
+            )
+        numbers = [self.mass, self.angle, self.spin, self.friction, self.damping, self.restitution]
+        finite = all(map(is_number, [*self.size, *self.position, *numbers]))
+        if not finite or min(*self.size, self.mass) <= 0.0 or self.friction < 0.0:
             raise InvalidValue(f"a box needs a positive size and mass and finite numbers, not {self}.")
         if self.held not in ("free", "pivot", "fixed"):
             raise InvalidValue(f"held must be 'free', 'pivot' or 'fixed', not {self.held!r}.")

@@ -16,7 +16,7 @@ from scipy import ndimage
 from annelid.control.controller import Controller, controller_from_dict
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.options import require_kind
+from annelid.core.options import require_callable, require_kind
 from annelid.voxels.material import Voxel
 from annelid.voxels.sensors import Sensor
 
@@ -63,6 +63,9 @@ class Robot(Described):
 
     def __post_init__(self) -> None:
         grid = _whole(self.grid)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise InvalidValue(f"the seed of a robot must be a whole number of 0 or more, not {self.seed!r:.60}.")
+        require_kind("fixed masses of a robot", self.fixed, np.ndarray, "an array of truth values; see Robot.fix")
         object.__setattr__(self, "materials", _as_materials(self.materials))
         _require_controller(self.controller)
         if grid.ndim != 2 or (grid < 0).all():
@@ -89,6 +92,7 @@ class Robot(Described):
             materials: Material of each character, or one for all; by default that of the paper.
             options: Other attributes of the robot.
         """
+        require_kind("the drawing of a robot", art, str, "a text")
         lines = [line.rstrip() for line in art.strip("\n").splitlines()]
         wide = max((len(line) for line in lines), default=0)
         letters = np.array([list(line.ljust(wide)) for line in lines] or [[]], dtype="<U1")
@@ -207,6 +211,7 @@ class Robot(Described):
         Args:
             masses: From the cell x, the cell y and the corner (0 to 3: NW, NE, SE, SW) of masses to truth values.
         """
+        require_callable("what chooses masses", masses)
         places = np.indices(self.fixed.shape)
         return replace(self, fixed=self.fixed | masses(places[0], places[1], places[2]))
 

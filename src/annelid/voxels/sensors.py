@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from annelid.control.windows import Window
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import require_truth
 from annelid.voxels.kernels.sensing import KINDS
 
@@ -91,8 +92,10 @@ def lidar(direction: float, reach: float = 10.0) -> Sensor:
         direction: Angle of the ray [rad] from the voxel's own x-axis.
         reach: Length of the ray [m].
     """
-    if not (math.isfinite(direction) and math.isfinite(reach) and reach > 0.0):
-        raise InvalidValue(f"a lidar needs a finite direction and a positive reach, not {direction} and {reach}.")
+    if not (is_number(direction) and is_number(reach) and reach > 0.0):
+        raise InvalidValue(
+            f"a lidar needs a finite direction and a positive reach, not {direction!r:.40} and {reach!r:.40}."
+        )
     return Sensor("lidar", settings=(direction, reach, 0.0))
 
 
@@ -103,6 +106,9 @@ def applied_force() -> Sensor:
 
 def time_function(frequency: float = 1.0, phase: float = 0.0, amplitude: float = 1.0) -> Sensor:
     """A sin(2π f t + φ), the same wherever it is."""
+    for name, value in {"frequency": frequency, "phase": phase, "amplitude": amplitude}.items():
+        if not is_number(value):
+            raise InvalidValue(f"{name} of a time function must be a finite number, not {value!r:.60}.")
     return Sensor("time-function", settings=(amplitude, frequency, phase / (2.0 * math.pi)))
 
 

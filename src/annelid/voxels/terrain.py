@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
 
 _LENGTH, _BORDER, _WALL = 2000.0, 10.0, 100.0  # of the named terrains [m]
@@ -32,7 +34,7 @@ class Terrain:
     restitution: float = 0.0
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, dtype=float)
+        points = np.array(as_numbers("points of a terrain", self.points))
         if points.ndim != 2 or points.shape[1] != 2 or len(points) < 2 or not np.isfinite(points).all():
             raise InvalidValue(f"a terrain needs at least two finite points (x, y), not shape {points.shape}.")
         if (back := np.flatnonzero(np.diff(points[:, 0]) <= 0.0)).size:
@@ -41,7 +43,8 @@ class Terrain:
                 f"the terrain goes backwards: point {i + 1} at x = {points[i + 1, 0]:g} m must be to the right of "
                 f"point {i} at x = {points[i, 0]:g} m."
             )
-        if self.friction < 0.0 or not 0.0 <= self.restitution <= 1.0:
+        plain = is_number(self.friction) and is_number(self.restitution)
+        if not plain or self.friction < 0.0 or not 0.0 <= self.restitution <= 1.0:
             raise InvalidValue("friction of a terrain must not be negative, and its restitution must be in [0, 1].")
         points.setflags(write=False)
         object.__setattr__(self, "points", points)

@@ -43,7 +43,7 @@ class Hold:
 
     def __post_init__(self) -> None:
         for name in self.freedoms:
-            if name not in FREEDOMS:
+            if not isinstance(name, str) or name not in FREEDOMS:
                 raise InvalidValue(f"freedom {name!r} does not exist; use {', '.join(FREEDOMS)}.")
         for name in ("displacement", "rotation"):
             object.__setattr__(self, name, as_vector(f"{name} of held voxels", vars(self)[name]))

@@ -14,6 +14,7 @@ from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import require_kind, require_truth
 from annelid.shapes.values import Vector, require_positive
 from annelid.voxels3d.regions import FREEDOMS, Hold, Push, Where, chosen
 from annelid.voxels3d.voxel import Voxel
@@ -61,6 +62,8 @@ class Robot(Described):
     whole: bool = True
 
     def __post_init__(self) -> None:
+        require_truth("only_cools of a robot", self.only_cools)
+        require_truth("whole of a robot", self.whole)
         grid = _whole(self.grid)
         materials = _as_materials(self.materials)
         for material in materials:
@@ -140,7 +143,7 @@ class Robot(Described):
 
     def fix(self, where: Where, freedoms: Sequence[str] = FREEDOMS) -> Robot:
         """The robot with some voxels held, in all freedoms or in some; see `Where` and `FREEDOMS`."""
-        return self._held(Hold(chosen(where, self.cells, self.grid.shape), tuple(freedoms)))
+        return self._held(Hold(chosen(where, self.cells, self.grid.shape), _listed(freedoms)))
 
     def drive(
         self,
@@ -154,7 +157,7 @@ class Robot(Described):
     ) -> Robot:
         """The robot with some voxels moved by a displacement [m] and a rotation vector [rad], and held there."""
         voxels = chosen(where, self.cells, self.grid.shape)
-        return self._held(Hold(voxels, tuple(freedoms), displacement, rotation, begin, duration))
+        return self._held(Hold(voxels, _listed(freedoms), displacement, rotation, begin, duration))
 
     def push(
         self,
@@ -242,11 +245,20 @@ def _require_values(robot: Robot) -> None:
         raise InvalidValue("a robot that only cools needs amplitudes of 0 or more: shift their phases by 0.5 instead.")
     if not (is_number(robot.ramp) and robot.ramp >= 0.0):
         raise InvalidValue(f"ramp of a robot must be 0 s or more, not {robot.ramp!r}.")
+    for name, held, kind in (("holds", robot.holds, Hold), ("pushes", robot.pushes, Push)):
+        require_kind(f"{name} of a robot", held, Sequence, f"a list of voxels3d.{kind.__name__}")
+        for part in held:
+            require_kind(f"each of the {name} of a robot", part, kind, f"a voxels3d.{kind.__name__}")
     parts: tuple[Hold | Push, ...] = (*robot.holds, *robot.pushes)
     for part in parts:
         voxels, count = np.asarray(part.voxels), robot.voxel_count
         if len(voxels) == 0 or voxels.min() < 0 or voxels.max() >= count:
             raise InvalidValue(f"what is held or pushed must be some of the voxels 0 to {count - 1}, not {voxels}.")
+
+
+def _listed(freedoms: Sequence[str]) -> tuple[str, ...]:
+    require_kind("freedoms that are held", freedoms, Sequence, "a list of their names, such as ('x', 'y')")
+    return tuple(freedoms)
 
 
 def _require_connected(grid: np.ndarray) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_kind, spelled_out
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
@@ -94,14 +94,10 @@ class InverseSettings:
         for name, value in positive.items():
             if not (is_number(value) and value > 0.0):
                 raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
-        if self.refresh is not None and not _whole(self.refresh, 1):
+        if self.refresh is not None and not is_whole(self.refresh, 1):
             raise InvalidValue(f"refresh = {self.refresh!r} cannot be used; give a whole number of 1 or more.")
-        if not _whole(self.corrections, 0):
+        if not is_whole(self.corrections, 0):
             raise InvalidValue(f"corrections = {self.corrections!r} cannot be used; give 0 or more.")
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +228,7 @@ class Inverse:
         Where efforts at their limits are in the way, larger changes of them are tried once: a robot may first respond
         the other way round.
         """
-        if not _whole(iterations, 1):
+        if not is_whole(iterations, 1):
             raise InvalidValue(f"iterations = {iterations!r:.60} cannot be used; give a whole number of 1 or more.")
         result = self._steps_towards(targets, iterations)
         lonely = self._pushing is None and not self.robot.constrained

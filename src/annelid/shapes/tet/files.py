@@ -9,6 +9,7 @@ import numpy as np
 
 from annelid.core.archives import Arrays, Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.files import as_path
 from annelid.shapes.tet.meshio_files import MAX_BYTES
 
 KIND = Kind("annelid-tetrahedra", 2, "a mesh that TetMesh.save wrote")
@@ -36,7 +37,7 @@ def load_tetrahedra(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES)
 
 
 def _archive_path(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
+    path = as_path(path)
     if path.suffix.lower() != ".npz":
         raise InvalidValue(f"{path} has the suffix {path.suffix!r}; TetMesh.save and TetMesh.load use .npz.")
     return path

@@ -184,6 +184,8 @@ class TetMesh:
 
     def labelled(self, region: int) -> TetMesh:
         """A copy that is all of one region, so that it may have a material of its own where meshes are joined."""
+        if isinstance(region, bool) or not isinstance(region, int | np.integer) or region < 0:
+            raise InvalidMesh(f"regions must be whole numbers of 0 or more, not {region!r:.60}.")
         return replace(self, regions=np.full(len(self.tetrahedra), region))
 
     def __add__(self, other: TetMesh) -> TetMesh:

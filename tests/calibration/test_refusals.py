@@ -1,0 +1,45 @@
+"""What cannot be meant is refused in one sentence with the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annelid import Calibration, Free, Run, Tracks, springs
+from annelid.core.errors import AnnelidError
+
+NO: Any = "no"
+
+
+def tracks(**options: Any) -> Tracks:
+    return Tracks(**{"times": [0.0, 0.1], "places": np.zeros((2, 1, 3)), "names": ("tip",), **options})
+
+
+def calibration(**options: Any) -> Calibration:
+    body, runs = springs.block((2, 2, 2)), [Run(tracks())]
+    return Calibration(body, runs, {"tip": (0.0, 0.0, 0.0)}, {"stiffness": Free(1e4, 1e3, 1e5)}, **options)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: tracks(times=3), r"tracks: times must be a list of moments, not of shape \[\]"),
+        (lambda: tracks(places="here"), "places of tracks must be given as numbers, not 'here'"),
+        (lambda: tracks(names="tip"), "names of markers must be a list of names, not 'tip'"),
+        (lambda: Run(tracks(), motion=NO), "motion of a Run must be True or False, not 'no'"),
+        (lambda: Run(tracks(), interval=NO), "interval of run 'tracks' must be a time above 0 s, not 'no'"),
+        (lambda: Run(tracks(), held=NO), "held of run 'tracks' must be a span of time, .*, or None, not 'no'"),
+        (lambda: Run(tracks(), loads=NO), "loads of a run must be forces by group"),
+        (lambda: Run(tracks(), releases={"tip": NO}), "must let 'tip' go at a time of 0 s or more, not 'no'"),
+        (lambda: calibration(reach=None), "reach must be a length of 0 m or more, not None"),
+        (lambda: calibration(windows=3), "windows must be a list of times, or None, not int: 3"),
+        (lambda: calibration(registration=["none"]), "registration must be one of"),
+        (lambda: calibration(carriers=NO), "carriers must be groups by name of the marker"),
+    ],
+)
+def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong()

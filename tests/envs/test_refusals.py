@@ -1,0 +1,47 @@
+"""Worlds and tasks refuse what cannot be meant in one sentence with the value and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from annelid import Simulation, springs
+from annelid.core.errors import AnnelidError
+from annelid.envs import Channel, Task, make_worlds
+
+
+class Lift(Task):
+    """A block whose springs are commanded."""
+
+    def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[Any]:
+        body = springs.block((2, 2, 2)).control("leg")
+        simulation = springs.simulation(body, worlds=worlds, device=device, threads=threads)
+        simulation.sensors.add("top", springs.position_of([7]))
+        return simulation
+
+    def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
+        return actions[:, 0]
+
+
+@pytest.mark.parametrize("world", [2, -1, "first", None, 0.5])
+def test_a_world_that_is_not_there_has_no_picture(world: Any) -> None:
+    worlds = make_worlds(Lift, 2, device="cpu", threads=1)
+    worlds.restart()
+    with pytest.raises(AnnelidError, match=f"there are the worlds 0 to 1, not {world!r}"):
+        worlds.snapshot(world)
+
+
+def test_tasks_and_channels() -> None:
+    wrong: Any = "no"
+    with pytest.raises(AnnelidError, match="smooth of a task must be True or False, not 'no'"):
+        Lift(smooth=wrong)
+    with pytest.raises(AnnelidError, match="keep_results must be True or False, not 'no'"):
+        make_worlds(Lift, 1, device="cpu", threads=1).restart(keep_results=wrong)
+    with pytest.raises(AnnelidError, match="no environment named"):
+        make_worlds(wrong)
+    with pytest.raises(AnnelidError, match="the shape of channel 'felt' must be a tuple of sizes, not 'no'"):
+        Channel("felt", wrong)
+    with pytest.raises(AnnelidError, match="the parts of channel 'felt' must be pairs of a text and a number"):
+        Channel("felt", (2,), parts=wrong)
