@@ -53,7 +53,7 @@ def robot() -> fem.Robot:
         (lambda: fem.Settings(tolerance=NO), "tolerance of fem.Settings must be a number of 0 or more, not 'no'"),
         (lambda: fem.Settings(iterations=NO), "iterations of fem.Settings = 'no' cannot be used"),
         (lambda: fem.Settings(smallest_part=2.0), "smallest_part of fem.Settings must be above 0 and at most 1"),
-        (lambda: fem.Contact(itself=0), "itself of a Contact must be True or False, not 0"),  # type: ignore[arg-type]
+        (lambda: fem.Contact(itself=0), "itself of a Contact must be True, False or None, not 0"),  # type: ignore[arg-type]
         (lambda: fem.Fluid(level=NO), "level of the fluid = 'no' cannot be used"),
         (lambda: fem.Hydraulic(name="water", closed=NO), "closed of a Hydraulic must be True or False, not 'no'"),
         (lambda: fem.Hydraulic(name="water", fluid=THREE), "the fluid of water must be a fem.Fluid, not int: 3"),

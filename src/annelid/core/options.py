@@ -33,10 +33,11 @@ def require_kind(what: str, given: object, kind: type | tuple[type, ...], accept
         raise InvalidValue(f"{what} must be {accepted}, not {type(given).__name__}: {given!r:.60}.")
 
 
-def require_truth(what: str, given: object) -> None:
-    """Refuse what is neither True nor False, such as the word "no", which Python takes for True."""
-    if not isinstance(given, bool | np.bool_):
-        raise InvalidValue(f"{what} must be True or False, not {given!r:.60}.")
+def require_truth(what: str, given: object, *, or_none: bool = False) -> None:
+    """Refuse what is neither True nor False, nor None where that may be: Python takes the word "no" for True."""
+    if not (isinstance(given, bool | np.bool_) or (or_none and given is None)):
+        wanted = "True, False or None" if or_none else "True or False"
+        raise InvalidValue(f"{what} must be {wanted}, not {given!r:.60}.")
 
 
 def require_words(what: str, given: object) -> None:
@@ -53,8 +54,8 @@ def require_callable(what: str, given: object) -> None:
 
 def _require_annotated(what: str, given: object, kind: object) -> None:
     """Refuse what is no truth value where the annotation asks for one."""
-    if kind in (bool, "bool") or (kind == "bool | None" and given is not None):
-        require_truth(what, given)
+    if kind in (bool, "bool", "bool | None"):
+        require_truth(what, given, or_none=kind == "bool | None")
 
 
 class Named:

@@ -49,8 +49,7 @@ class Contact(Named):
                 raise InvalidValue(f"{name} of a contact must be a number above 0, not {value!r}.")
         if not (is_number(self.skin) and self.skin >= 0.0):
             raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
-        if self.itself is not None:
-            require_truth("itself of a contact", self.itself)
+        require_truth("itself of a contact", self.itself, or_none=True)
         if self.overlapping not in ("refuse", "push"):
             raise UnknownName("choice for what overlaps", self.overlapping, ("refuse", "push"))
 
