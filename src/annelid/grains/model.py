@@ -128,7 +128,8 @@ class Model:
         loads = [rigid_load(body, self.one, world.gravity) for body in self._own if is_free(body)]
         suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
         self.converges = self._whether_to_converge(loads)
-        eight = self._bounces() and world.iterations is None and world.tolerance is None  # sweeps, in each step
+        chosen = world.method != "nonsmooth" or world.iterations is not None or world.tolerance is not None
+        eight = self._bounces() and not chosen  # sweeps are taken in each step
         longest = suits if self.converges else min(suits, meeting_step(self.one, loads, bouncing=eight))
         self.dt = longest if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
