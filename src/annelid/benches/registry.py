@@ -13,6 +13,7 @@ BENCHES = {
     "codesign": "Walks of 3-D voxel robots that a network steers, there and back",
     "edits": "Cost of edits, asynchronous running, and a stress from many threads",
     "voxels": "Voxel-steps per second of worms of all lengths, and of many robots at once",
+    "voxels3d": "Voxel-steps per second of blocks of 3-D voxels, and of many robots at once",
     "grains": "Grain-steps per second against grains, bodies, sweeps, searches and methods",
     "coupling": "A worm of springs in a bed of grains against real time",
     "fem": "Assembly, factors, fluid weight, inverse steps of soft robots, steps in contact",
