@@ -27,7 +27,8 @@ LAYERS = 25
 _PITCH = 0.021
 _CPU_COUNTS = (1_000, 10_000)
 _CUDA_COUNTS = (10_000, 50_000, 200_000, 1_000_000)
-_TARGETS = {50_000: 5.0}  # real-time factors on an H200
+_TARGETS = {50_000: 12.0}  # times real time on an H200, at rest and while it settles
+_TOWER = 20  # gears that its tower has room for: all of the grains fit beside them
 _CPU_SECONDS = 9.0  # for 10,000 grains; LAMMPS takes 36 on a core
 
 
@@ -74,10 +75,10 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
     """A poured bed: its rate while it lies, how many times faster than real time, and how it lies."""
     bed, walls = bed_of(count)
     simulation = grains.simulation(bed, obstacles=walls, device=device, threads=threads)
-    simulation.step()  # compiles
-    begin = time.process_time()
+    simulation.step(2 * simulation.solver.batch)  # compiles and captures
+    wall, cpu = time.perf_counter(), time.process_time()
     simulation.run(options.settle)
-    spent = time.process_time() - begin
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     rate = steps_per_second(simulation, options.seconds, statistic="mean")
     factor = rate * simulation.dt
     name = f"grains-{count}"
@@ -86,9 +87,11 @@ def _bed(count: int, device: wp.Device, threads: int | None, options: Options) -
     yield Measurement(f"{name}-real-time", factor, "", target, bound="at-least")
     yield Measurement(f"{name}-step", 1e6 / rate, "us")
     if options.settle > 0.0:
+        faster = options.settle / wall
+        yield Measurement(f"{name}-settling-real-time", faster, "", target, bound="at-least")
         if not device.is_cuda:
             most = _CPU_SECONDS if count == 10_000 else None
-            yield Measurement(f"{name}-cpu-seconds", spent / options.settle, "a simulated s", most, bound="at-most")
+            yield Measurement(f"{name}-cpu-seconds", cpu / options.settle, "a simulated s", most, bound="at-most")
         readout, state = simulation.solver.readout, simulation.state
         overlap, summary = readout.overlap(state), readout.summary(state)
         weight = float(bed.masses.sum()) * 9.81 * RADIUS
@@ -107,7 +110,7 @@ def _gears(device: wp.Device, threads: int | None, options: Options) -> Iterator
     if most == 0:
         return
     count = 20_000 if device.is_cuda else 2_000
-    scene = Gears(gears=most, count=count, cells=48)
+    scene = Gears(gears=max(most, _TOWER), count=count, cells=48)
     tower = scene.tower()
     bed, obstacles = scene.bed(tower), scene.obstacles(tower)
     first = None
