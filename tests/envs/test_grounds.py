@@ -51,11 +51,11 @@ def test_worlds_are_independent_and_go_on_where_they_were_saved(
 
 
 def test_a_worm_on_sand_feels_what_carries_it(tasks: dict[str, dict[str, object]]) -> None:
-    worlds = worlds_of("SandWorm", 1, tasks, segments=4, action_time=0.1, seconds=1.0, noise=0.0)
-    for _ in range(8):
+    worlds = worlds_of("SandWorm", 1, tasks, segments=4, action_time=0.1, seconds=2.0, noise=0.0)
+    for _ in range(20):  # it swings by a third of a millimetre at first
         worlds.step(np.zeros((1, 4)))
     felt = worlds.observations["observation"].numpy()[0, : 4 * FELT].reshape(4, FELT)
-    assert felt[:, 4].sum() == pytest.approx(1.0, abs=0.05)
+    assert felt[:, 4].sum() == pytest.approx(1.0, abs=0.02)
     assert np.abs(felt[:, 2:4]).max() < 0.15
     assert worlds.snapshot().parts[0].name == "sand"
 
@@ -79,11 +79,9 @@ def test_a_ground_or_a_medium_that_is_not_known_is_refused(name: str) -> None:
 
 
 def test_the_sand_worm_feels_sand_that_stays(tasks: dict[str, dict[str, object]]) -> None:
-    going, staying = (worlds_of("SandWorm", 1, tasks, ground=ground) for ground in ("resistive", "furrow"))
+    worlds = worlds_of("SandWorm", 1, tasks)
     for step in range(3):
-        for worlds in (going, staying):
-            worlds.step(actions(worlds, step))
-    told = [worlds.observations["observation"].numpy()[0] for worlds in (going, staying)]
-    assert np.isfinite(told[1]).all()
-    assert not np.array_equal(*told)
-    assert len(staying.state.hollows) > len(going.state.hollows), "masses remember sand as well as corners do"
+        worlds.step(actions(worlds, step))
+    (sand,) = worlds.simulation.solver.model.world.obstacles
+    assert sand.furrow is not None
+    assert np.isfinite(worlds.observations["observation"].numpy()).all()

@@ -73,12 +73,8 @@ def _measure(name: str, case: Case, device: wp.Device, threads: int | None, opti
     source = f"steps of {model.springs.dt:.3g} s and {simulation.dt:.3g} s"
     yield Measurement(f"{name}-real-time", factor, "", case.least, bound="at-least", source=source)
     yield Measurement(f"{name}-grains-inside", len(simulation.solver.readout.grains_inside(simulation.state)), "", 0, 0)
-    for ground in ("resistive", "furrow"):
-        on_ground = partial(
-            scene.worm.on_resistive_ground, scene.body(), scene.medium, furrowed=ground == "furrow", device=device,
-            threads=threads,
-        )  # fmt: skip
-        yield from _without_grains(f"{name}-{ground}", on_ground, factor, options, many=256 if device.is_cuda else 8)
+    on_ground = partial(scene.worm.on_resistive_ground, scene.body(), scene.medium, device=device, threads=threads)
+    yield from _without_grains(f"{name}-resistive", on_ground, factor, options, many=256 if device.is_cuda else 8)
 
 
 def _without_grains(

@@ -25,7 +25,7 @@ _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
 _SLACK = 1e-6  # of limits, which single precision would reach beyond
 
-SandGround = Literal["grains", "resistive", "furrow"]
+SandGround = Literal["grains", "resistive"]
 
 
 class SandWorm(Task):
@@ -44,8 +44,7 @@ class SandWorm(Task):
         action_time: Simulated time of an action [s]; it is a whole number of steps.
         seconds: Length of an episode [s].
         noise: Largest swelling that an episode begins with.
-        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time;
-            "furrow": such ground that also stays at its place.
+        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time.
         medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
     """
 
@@ -96,9 +95,7 @@ class SandWorm(Task):
         worm = self.worm
         if self.ground != "grains":
             body = self._commanded(worm.body())
-            return worm.on_resistive_ground(
-                body, self.medium, furrowed=self.ground == "furrow", worlds=worlds, device=device, threads=threads
-            )
+            return worm.on_resistive_ground(body, self.medium, worlds=worlds, device=device, threads=threads)
         rested, bed = self._rest(find_device(device), threads)
         body = self._commanded(rested.copy())
         simulation = coupling.simulation(

@@ -100,26 +100,23 @@ class BuriedWorm:
         body: springs.Body,
         medium: str,
         *,
-        furrowed: bool = False,
         worlds: int | None = None,
         device: str | wp.Device = "auto",
         threads: int | None = None,
     ) -> Simulation[springs.Solver]:
-        """The worm as deep in ground that resists like sand, without grains.
+        """The worm as deep in ground that resists like its grains, without them.
 
-        The ground gives before it yields: the worm is a small part of what sand could bear, and lies in a furrow.
+        The ground gives before it yields, since the worm weighs a small part of what sand could bear, and stays at its
+        place as grains of this size do.
 
         Args:
             body: What `body` gave, with or without what makes it swell.
             medium: What the ground is, see `ResistiveGround`.
-            furrowed: Whether sand stays at its place, as `furrow_of` grains of this size.
             worlds: Worms side by side that know nothing of each other; None for one by itself.
             device: Where to compute.
             threads: CPU threads; None takes all cores.
         """
-        furrow, share = None, 1.0
-        if furrowed:
-            furrow, share = furrow_of(self.grain_radius), stirred_share(self.grain_radius, self.radius)
+        furrow, share = furrow_of(self.grain_radius), stirred_share(self.grain_radius, self.radius)
         sand = sand_ground(medium, self.friction, height=self.depth, buried=True, furrow=furrow, share=share)
         placed = body.moved((0.0, 0.0, self.height))
         step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()

@@ -40,9 +40,7 @@ class Sandworm(Checked):
     spacing: float = parameter(0.4, "Distance of the worm's masses, in its radii", range=(0.2, 0.6), limits=(0.05, 1.0))
     run_up: float = parameter(0.5, "Room before the worm", unit="m", range=(0.1, 3.0), limits=(0.0, 100.0))
     seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
-    ground: Literal["grains", "resistive", "furrow"] = parameter(
-        "grains", "A bed of grains, ground that resists like one, or such ground that also stays at its place"
-    )
+    ground: Literal["grains", "resistive"] = parameter("grains", "A bed of grains, or ground that resists like one")
     medium: str = parameter("grains-loose", "What resists: a name, or a file that annelid study sand-rft --fit wrote")
 
     @property
@@ -63,9 +61,7 @@ class Sandworm(Checked):
         if self.ground == "grains":
             simulation = self.worm.simulation(self.body(), device=device, threads=threads)
         else:
-            simulation = self.worm.on_resistive_ground(
-                self.body(), self.medium, furrowed=self.ground == "furrow", device=device, threads=threads
-            )
+            simulation = self.worm.on_resistive_ground(self.body(), self.medium, device=device, threads=threads)
         simulation.attachments["sandworm"] = self
         return simulation
 
