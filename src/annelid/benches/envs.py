@@ -17,12 +17,6 @@ from annelid.envs.worlds import Worlds
 
 _ONE, _MANY = 20.0, 150.0  # actions a second of the bulldozer that a GPU should reach
 _SOURCE = "100 steps of 1e-3 s an action, depth images included"
-_TITLES = {
-    "Excavation": "excavation",
-    "VoxelLocomotion": "voxel-locomotion",
-    "SpringWalker": "spring-walker",
-    "SandWorm": "sand-worm",
-}
 _PARTS = {
     "host": "actions are taken and looked at",
     "physics": "steps, with what acts between them",
@@ -62,9 +56,16 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     yield from parts(title, worlds, options.seconds)
     fast = make_worlds("annelid/Bulldozer-v0", 1, dt=1e-2, **bulldozer)
     yield Measurement(f"bulldozer-{options.grains}-fast", actions_per_second(fast, options.seconds), "actions/s")
-    for name, many in (("Excavation", batch), ("VoxelLocomotion", soft), ("SpringWalker", soft), ("SandWorm", batch)):
+    cases: tuple[tuple[str, str, int, dict[str, Any]], ...] = (
+        ("excavation", "Excavation", batch, {}),
+        ("voxel-locomotion", "VoxelLocomotion", soft, {}),
+        ("spring-walker", "SpringWalker", soft, {}),
+        ("sand-worm", "SandWorm", batch, {}),
+        ("sand-worm-resistive", "SandWorm", soft, {"ground": "resistive"}),
+    )
+    for short, name, many, given in cases:
         for count in (1, many):
-            worlds, title = make_worlds(f"annelid/{name}-v0", count, **machine), f"{_TITLES[name]}-worlds-{count}"
+            worlds, title = make_worlds(f"annelid/{name}-v0", count, **given, **machine), f"{short}-worlds-{count}"
             yield Measurement(title, actions_per_second(worlds, options.seconds), "actions/s")
         yield from parts(title, worlds, options.seconds)
 
