@@ -83,7 +83,7 @@ class Model:
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
         self.dt = self._step() if world.dt == "auto" else world.dt
-        self.network = Network(self.rows, self.body.springs, self._constants())
+        self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
         self.contacts = self._contacts()
@@ -238,7 +238,7 @@ class Model:
 
         Nothing is changed if the record is refused. Graphs captured before are void.
         """
-        body, fresh = self.body, Network(self.rows, self.body.springs, self._constants())
+        body, fresh = self.body, self._network()
         masses, fixed = body.masses.copy(), body.fixed.copy()
         forces = body.forces
         if record:
@@ -357,7 +357,8 @@ class Model:
         """Collisions, as stiff as what the springs leave of the stable time step allows."""
         if not self.world.collisions:
             return None
-        slack = 1.0 - min(1.0, self.dt / self.stable_step()) ** 2
+        stable = self.stable_step()  # 0 where no step is stable
+        slack = 1.0 - (self.dt / stable) ** 2 if self.dt < stable else 0.0
         return Contacts(self.one, self.worlds, self.world.collisions, self.types, self.device, slack)
 
     def _motors(self) -> Motors | None:
@@ -365,6 +366,10 @@ class Model:
             return None
         given = self.world.motors, self.features.motors, self.controls
         return Motors(self.one, self.worlds, *given, self.types, self.device)
+
+    def _network(self) -> Network:
+        """The network as it was built."""
+        return Network(self.rows, self.body.springs, self._constants(), self.body.rest_lengths)
 
     def _constants(self) -> dict[str, np.ndarray]:
         """The constants of each spring that the kernels need, in their precision."""
