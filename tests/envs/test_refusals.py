@@ -9,7 +9,7 @@ import pytest
 
 from annelid import Simulation, springs
 from annelid.core.errors import AnnelidError
-from annelid.envs import Channel, Task, make_worlds
+from annelid.envs import Channel, Task, make_env, make_worlds
 
 
 class Lift(Task):
@@ -45,3 +45,10 @@ def test_tasks_and_channels() -> None:
         Channel("felt", wrong)
     with pytest.raises(AnnelidError, match="the parts of channel 'felt' must be pairs of a text and a number"):
         Channel("felt", (2,), parts=wrong)
+
+
+@pytest.mark.parametrize("options", [5, "mask", ["reset_mask"]])
+def test_options_of_a_reset_go_by_name(options: Any) -> None:
+    environment = make_env(Lift, device="cpu", threads=1)
+    with pytest.raises(AnnelidError, match="options of a reset must be values by name"):
+        environment.reset(options=options)

@@ -176,7 +176,7 @@ def test_a_mass_takes_springs_along_that_the_same_edit_adds(device):
     simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
     network = simulation.solver.model.network
     with simulation.edit() as edit:
-        edit.remove_springs(network.springs_of(0))  # their slots are taken again, and say nothing of their ends any more
+        edit.remove_springs(network.springs_of(0))  # slots that the next edit takes
     left = network.springs.live_count - 25
     with simulation.edit() as edit:
         edit.add_springs(np.array([13, 13, 5, 5]), np.array([1, 0, 4, 1]), stiffness=1.0)  # one beside an old one

@@ -157,7 +157,7 @@ def test_two_masses_in_one_place_do_not_blow_up(simulate: Make, oscillator: Make
 
 
 def loose_beside_held() -> springs.Body:
-    """Three masses that hang on nothing, and one on a spring: side by side in the four that a CPU core sums at a time."""
+    """Three masses that hang on nothing and one on a spring, which a CPU core sums together."""
     positions = np.arange(15.0).reshape(5, 3)
     return springs.Body(positions, 1.0, [[3, 4]], 4.0, 100.0)
 
@@ -177,7 +177,7 @@ def test_masses_all_of_whose_springs_are_fast_feel_no_slow_ones_of_the_next_one(
     ends = np.array([[0, 4], [1, 5], [2, 6], [3, 8]])
     lengths = np.linalg.norm(positions[ends[:, 1]] - positions[ends[:, 0]], axis=1)
     lengths[3] *= 1.2
-    positions[4:7] = positions[:3] + [0.5, 0.0, 0.0]
+    positions[4:7] = positions[:3] + np.array([0.5, 0.0, 0.0])
     lengths[:3] = 0.5
     body = springs.Body(positions, 1.0, ends, lengths, 100.0)
     body.substeps[[0, 1, 2, 4, 5, 6]] = 4

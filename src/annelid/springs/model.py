@@ -14,6 +14,7 @@ from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
+from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
@@ -498,7 +499,7 @@ class Model:
 
 def require_worlds(worlds: int, body: Body) -> int:
     """Refuse a number of worlds that is none, or needs more memory than there is."""
-    if not isinstance(worlds, int | np.integer) or worlds < 1:
+    if not is_whole(worlds, 1):
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     needed = float(worlds) * memory_of(body.mass_count, body.spring_count)
     require_memory(f"a simulation of {worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")

@@ -70,9 +70,7 @@ class Network:
             gate that this needs.
     """
 
-    def __init__(
-        self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray], lengths: np.ndarray
-    ) -> None:
+    def __init__(self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray], lengths: np.ndarray) -> None:
         count = len(rows.row_of)
         self.lock = RankedLock("network")
         self.prepared: deque[tuple[Gate, Callable[[], None]]] = deque()

@@ -19,7 +19,6 @@ from annelid.springs.body import Where
 from annelid.springs.followed import Followed
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
 from annelid.springs.marks import places_in_rows
-from annelid.springs.model import Model
 from annelid.springs.solver import Solver
 
 _XYZ = ("x", "y", "z")

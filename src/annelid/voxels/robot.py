@@ -14,6 +14,7 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.control.controller import Controller, controller_from_dict
+from annelid.core.arrays import array_or_none, as_truths
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.options import require_callable, require_kind
@@ -213,7 +214,8 @@ class Robot(Described):
         """
         require_callable("what chooses masses", masses)
         places = np.indices(self.fixed.shape)
-        return replace(self, fixed=self.fixed | masses(places[0], places[1], places[2]))
+        held = as_truths("what chooses masses", masses(places[0], places[1], places[2]))
+        return replace(self, fixed=self.fixed | held)
 
     def push(self, forces: np.ndarray, seconds: float = float("inf")) -> Robot:
         """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""
@@ -269,7 +271,7 @@ def _require_controller(given: Any) -> None:
 
 
 def _whole(given: Any) -> np.ndarray:
-    grid = np.asarray(given)
+    grid = array_or_none(given)
     if not np.issubdtype(grid.dtype, np.integer):
         raise InvalidValue(
             f"the grid of a robot must be whole numbers of materials, -1 where it is empty, not {grid.dtype}: of truth "

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_whole
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes import Obstacle
@@ -111,7 +112,7 @@ def simulation(
     group = list(robots) if isinstance(robots, Iterable) else [robots]
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
-    if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
+    if not is_whole(worlds, 1):
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     world = World(
         dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
