@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -45,6 +45,21 @@ def test_tasks_and_channels() -> None:
         Channel("felt", wrong)
     with pytest.raises(AnnelidError, match="the parts of channel 'felt' must be pairs of a text and a number"):
         Channel("felt", (2,), parts=wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda worlds: worlds.save(None), "a file must be named by a text or a path, not by None"),
+        (lambda worlds: worlds.load(b"a.npz"), "a file must be named by a text or a path, not by b'a.npz'"),
+        (lambda worlds: worlds.restart([[True], [True, False]]), "a mask of worlds must be 2 truth values, not"),
+    ],
+)
+def test_files_and_masks(wrong: Callable[[Any], Any], sentence: str) -> None:
+    worlds = make_worlds(Lift, 2, device="cpu", threads=1)
+    worlds.restart()
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong(worlds)
 
 
 @pytest.mark.parametrize("options", [5, "mask", ["reset_mask"]])

@@ -44,6 +44,7 @@ def robot(**options: Any) -> voxels3d.Robot:
         (lambda: voxels3d.write_json(THREE, "a.json"), "what is written for Voxelyze must be a voxels3d.Robot"),
         (lambda: voxels3d.Formula(THREE), "tokens of a formula must be a sequence"),
         (lambda: voxels3d.simulation(robot(), worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (lambda: voxels3d.simulation(robot(), worlds=10**12), "worlds of 1 robots .* simulate fewer worlds"),
         (lambda: voxels3d.largest_connected(NO), "a grid must be given as numbers, not 'no'"),
     ],
 )
@@ -57,7 +58,7 @@ def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
     [
         (lambda edit: edit.cut([(0, 0, 0)], robot=None), "there is no robot None: there are 1"),
         (lambda edit: edit.add([(0, 1, 0)], robot="first"), "there is no robot 'first': there are 1"),
-        (lambda edit: edit.add([(0, 1, 0)], material="soft"), "the material of an added voxel must be its number"),
+        (lambda edit: edit.add([(0, 1, 0)], material="soft"), "there is no material 'soft': robot 0 has 1"),
         (lambda edit: edit.add([(0, 1, 0)], stiffness=None), "stiffness of an added voxel must be a finite number"),
         (lambda edit: edit.attach((0, 0, 0), (3, 0, 0), rise=None), "rise of a bond must be 0 s or more, not None"),
         (lambda edit: edit.attach((0, 0, 0), (3, 0, 0), robots=None), r"robots must be the numbers of two robots"),

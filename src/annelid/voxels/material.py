@@ -154,11 +154,10 @@ class Voxel(Named):
 
 
 def _groups(given: str | Iterable[str]) -> str:
-    given = [given] if not isinstance(given, Iterable) else list(given)
-    if not all(isinstance(letter, str) for letter in given):
+    letters = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(letter, str) for letter in letters):
         raise InvalidValue(f"the scaffolding of a voxel must be letters of 'EIXC', not {given!r:.60}.")
-    letters = set(given)
-    if unknown := sorted(letters - set(GROUPS)):
+    if unknown := sorted(set(letters) - set(GROUPS)):
         raise InvalidValue(f"scaffolding group {unknown[0]!r} does not exist; use letters of 'EIXC'.")
     return "".join(letter for letter in GROUPS if letter in letters)
 

@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from annelid.control.controller import Controller, controller_from_dict
 from annelid.core.arrays import array_or_none, as_truths
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.numbers import is_whole
 from annelid.core.options import require_callable, require_kind
 from annelid.voxels.material import Voxel
 from annelid.voxels.sensors import Sensor
@@ -94,6 +96,8 @@ class Robot(Described):
             options: Other attributes of the robot.
         """
         require_kind("the drawing of a robot", art, str, "a text")
+        accepted = "a voxels.Voxel, Voxels by letter, or None"
+        require_kind("materials of a drawing", materials, (Mapping, Voxel, NoneType), accepted)
         lines = [line.rstrip() for line in art.strip("\n").splitlines()]
         wide = max((len(line) for line in lines), default=0)
         letters = np.array([list(line.ljust(wide)) for line in lines] or [[]], dtype="<U1")
@@ -112,6 +116,11 @@ class Robot(Described):
         cls, width: int, height: int, material: Callable[[int, int], Voxel | None], **options: Any
     ) -> Robot:
         """A robot from a function of the cell (x, y), y up, that returns a material or None."""
+        require_callable("what chooses materials", material)
+        if not (is_whole(width, 1) and is_whole(height, 1)):
+            raise InvalidValue(
+                f"the width and height of a robot must be whole numbers of cells, not {width!r:.40} and {height!r:.40}."
+            )
         return cls.from_array([[material(x, y) for y in range(height)] for x in range(width)], **options)
 
     @classmethod

@@ -64,8 +64,9 @@ class Editor:
         self._require_open()
         self._require_robot(robot)
         places = np.atleast_2d(array_or_none(cells))
-        if not is_whole(material, 0):
-            raise InvalidValue(f"the material of an added voxel must be its number, 0 or more, not {material!r:.60}.")
+        count = len(self._solver.model.robots[robot].materials)
+        if not (is_whole(material, 0) and material < count):
+            raise InvalidValue(f"there is no material {material!r:.60}: robot {robot} has {count}, numbered from 0.")
         if places.ndim != 2 or places.shape[1:] != (3,) or places.dtype.kind not in "iu" or not len(places):
             raise InvalidValue(f"cells of new voxels must be whole numbers of shape [k, 3], not {cells!r:.60}.")
         for name, value in numbers.items():
