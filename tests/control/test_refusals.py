@@ -13,6 +13,7 @@ from annelid.core.errors import AnnelidError
 
 NO: Any = "no"
 THREE: Any = 3
+UNEVEN: Any = [[1], [1, 2]]
 
 
 def connected(**options: Any) -> None:
@@ -33,6 +34,7 @@ def connected(**options: Any) -> None:
         (lambda: control.MLP(NO), "weights of a controller must be given as numbers, not 'no'"),
         (lambda: control.MLP([1.0], hidden=THREE), r"hidden layers must be a list of sizes, such as \(8,\), not 3"),
         (lambda: control.MLP([1.0], hidden=[2.5]), "sizes of hidden layers must be whole numbers"),  # type: ignore[list-item]
+        (lambda: control.MLP([1.0], hidden=UNEVEN), "hidden layers must be a list of sizes"),
         (lambda: control.MLP([1.0], driving=THREE), "driving of a network must be a Sine, a function .*, not 3"),
         (lambda: control.MLP([1.0], bias_all=NO), "bias_all of a network must be True or False, not 'no'"),
         (lambda: control.DistributedMLP([1.0], shared=NO), "shared of a distributed network must be True or False"),

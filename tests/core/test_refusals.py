@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import Choice, Look, Rollout, Simulation, Travel, export, fem, grains, springs
+from annelid import Choice, Look, Match, Rollout, Simulation, Travel, export, fem, grains, springs
 from annelid.core.controls import Control
 from annelid.core.errors import AnnelidError
 from annelid.core.options import require_truth, require_words
@@ -18,10 +18,17 @@ from annelid.shapes import Plane
 
 NO: Any = "no"
 THREE: Any = 3
+PAIR: Any = np.zeros(2)
+UNEVEN: Any = [[1], [1, 2]]
 
 
 def simulation() -> Simulation[Any]:
     return springs.simulation(springs.block((2, 2, 2)), device="cpu", threads=1)
+
+
+def loses(rates: Any) -> Any:
+    """A rollout with a loss that has these rates."""
+    return Rollout(simulation(), 2).gradient(lambda track: (1.0, rates), {"stiffness": 1.0})
 
 
 @pytest.mark.parametrize("given", [True, False, np.bool_(True)])
@@ -54,6 +61,13 @@ def test_one_word_is_no_list_of_them() -> None:
         (lambda: simulation().parameters.set(THREE), "parameters must be values by name"),
         (lambda: simulation().parameters[["friction"]], "no parameter named"),  # type: ignore[index]
         (lambda: simulation().sensors[["tip"]], "no sensor named"),  # type: ignore[index]
+        (lambda: simulation().save("a.npz", scene=THREE), "the scene of a checkpoint must be a name, not int: 3"),
+        (lambda: simulation().save("a.npz", file=THREE), "the file of a scene must be a text, not int: 3"),
+        (lambda: simulation().controls[PAIR], "no control named"),
+        (lambda: Match(NO), "targets must be given as numbers, not 'no'"),
+        (lambda: Rollout(simulation(), 2).forward(PAIR), "parameters of a rollout must be values by name"),
+        (lambda: Rollout(simulation(), 2, looks=UNEVEN), "looks must be None, 'all', a spacing or a list"),
+        (lambda: loses({"positions": NO}), "rates of a loss must be given as numbers, not 'no'"),
         (lambda: Look(surface=NO), "surface of a look must be True or False, not 'no'"),
         (lambda: Look(fields=NO), "fields of a look must be a list of names, not 'no'"),
         (lambda: Control(THREE, 0.0, 1.0), "a control needs a name, a word, not 3"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from annelid import Simulation, springs
 from annelid.core.errors import AnnelidError
-from annelid.envs import Channel, Task, make_worlds
+from annelid.envs import Channel, Task, make_env, make_worlds
 
 
 class Lift(Task):
@@ -45,3 +45,25 @@ def test_tasks_and_channels() -> None:
         Channel("felt", wrong)
     with pytest.raises(AnnelidError, match="the parts of channel 'felt' must be pairs of a text and a number"):
         Channel("felt", (2,), parts=wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda worlds: worlds.save(None), "a file must be named by a text or a path, not by None"),
+        (lambda worlds: worlds.load(b"a.npz"), "a file must be named by a text or a path, not by b'a.npz'"),
+        (lambda worlds: worlds.restart([[True], [True, False]]), "a mask of worlds must be 2 truth values, not"),
+    ],
+)
+def test_files_and_masks(wrong: Callable[[Any], Any], sentence: str) -> None:
+    worlds = make_worlds(Lift, 2, device="cpu", threads=1)
+    worlds.restart()
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong(worlds)
+
+
+@pytest.mark.parametrize("options", [5, "mask", ["reset_mask"]])
+def test_options_of_a_reset_go_by_name(options: Any) -> None:
+    environment = make_env(Lift, device="cpu", threads=1)
+    with pytest.raises(AnnelidError, match="options of a reset must be values by name"):
+        environment.reset(options=options)

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from annelid.core.errors import AnnelidError
-from annelid.evolve import evolve, make_executor, named_experiment, read_experiment
+from annelid.evolve import EA, evolve, make_executor, named_experiment, read_experiment
+from annelid.evolve.adapters.cma_es import CmaEs
+from annelid.evolve.informed import Informed
+from annelid.evolve.problems.voxel_controller import VoxelController
 
 NO: Any = "no"
 THREE: Any = 3
@@ -29,6 +32,12 @@ THREE: Any = 3
         (lambda: replace(named_experiment("phases-worm"), repetitions=1.5), "repetitions must be 1 or more, not 1.5"),
         (lambda: replace(named_experiment("phases-worm"), seed=NO), "a seed must be 0 or more, not 'no'"),
         (lambda: named_experiment(["phases-worm"]), "no experiment named"),  # type: ignore[arg-type]
+        (lambda: EA(population=NO), "population of ea must be a whole number, not 'no'"),
+        (lambda: EA(crossover=THREE), "crossover is a probability from 0 to 1, not 3"),
+        (lambda: Informed(sigma=NO), "sigma of informed must be a list, not 'no'"),
+        (lambda: CmaEs(population=2.5), "population of cma must be a whole number, not 2.5"),
+        (lambda: VoxelController(width=NO), "width of voxel-controller must be a whole number, not 'no'"),
+        (lambda: VoxelController(body=["worm"]), "body of voxel-controller must be one of box, worm"),
         (lambda: read_experiment(THREE), "a file must be named by a text or a path, not by 3"),
         (
             lambda: make_executor("local", named_experiment("phases-worm").problem, workers=NO),

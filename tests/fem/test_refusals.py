@@ -71,6 +71,8 @@ def robot() -> fem.Robot:
         (lambda: fem.Forward(robot(), THREE), "settings must be fem.Settings or None, not int: 3"),
         (lambda: fem.forward_simulation(robot(), dt=NO), "the time step dt must be a positive time .*, not 'no'"),
         (lambda: fem.forward_simulation(robot(), strokes=THREE), "strokes must be a list of names, not 3"),
+        (lambda: fem.Path(np.zeros((2, 3)), [0.0, 1.0]).at(NO), "time = 'no' cannot be used; give a finite number"),
+        (lambda: beam().property_of(THREE), "no property of a material named 3"),
         (lambda: beam().strains(NO), "positions must be given as numbers, not 'no'"),
     ],
 )

@@ -13,6 +13,7 @@ from annelid.core.errors import AnnelidError
 from annelid.optimise import (
     LBFGS,
     Adam,
+    Free,
     GaussNewton,
     RolloutLoss,
     Sampled,
@@ -24,7 +25,7 @@ from annelid.optimise import (
 
 NO: Any = "no"
 THREE: Any = 3
-ONE = np.ones(1)
+ONE: Any = np.ones(1)
 
 
 def found(**options: Any) -> Any:
@@ -55,6 +56,11 @@ def fitted(**options: Any) -> Any:
         (lambda: fitted(how=3), "how to fit must be a GaussNewton or None, not int: 3"),
         (lambda: fitted(start="here"), "the start of a fit must be given as numbers, not 'here'"),
         (lambda: fitted(low=[0.0, 0.0]), r"a fit needs a start of shape \[p\] and bounds of the same shape"),
+        (lambda: fitted(residuals=lambda at: 1.0), r"residuals of shape \[1, r\] for 1 copies, not \[\]"),
+        (lambda: fitted(residuals=lambda at: NO), "residuals of a fit must be given as numbers, not 'no'"),
+        (lambda: Free(1.0, low=NO), "low of a free parameter must be one number for all of it"),
+        (lambda: Free(1.0, scale=ONE), "scale of a free parameter must be 'auto', 'log' or 'linear'"),
+        (lambda: minimise(lambda values: (NO, {"x": ONE}), {"x": 1.0}), "the value of a loss must be given as number"),
         (lambda: Sampled(lambda values: 0.0, {"x": 1.0}, together=NO), "together must be True or False, not 'no'"),
         (lambda: RolloutLoss(THREE, Travel("x")), "what a loss is of must be a Rollout, not int: 3"),
         (lambda: sensitivity(THREE), "what is looked at must be a Rollout, not int: 3"),

@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from annelid import springs
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, StepTooLong, UnknownName
 from annelid.materials import material
 from annelid.shapes import Box, Shape, Sphere
 from annelid.springs import contacts as contacts_module
@@ -130,6 +130,16 @@ def test_restitution_of_two_masses(restitution: float, simulate: Make, speed: Ma
     v = speed(simulation)
     assert v[1, 0] - v[0, 0] == pytest.approx(1.5 * restitution, rel=0.01)
     assert 0.1 * v[0, 0] + 0.3 * v[1, 0] == pytest.approx(0.1 - 0.15, abs=1e-12)
+
+
+def test_masses_touch_where_no_step_is_stable(simulate: Make, speed: Make) -> None:
+    """Forward Euler has no stable step without damping, which says nothing of how stiff contacts may be."""
+    body = springs.Body([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.17, 0.0, 0.0]], 1.0, [[0, 1]], 0.1, 100.0)
+    body.velocities[2, 0] = -1.0
+    with pytest.warns(StepTooLong):
+        simulation = simulate(body, integrator="euler", collisions=[springs.Collide("all", "all", radius=0.03)])
+    simulation.run(0.1)
+    assert speed(simulation)[2, 0] > -0.5
 
 
 def test_a_stiff_part_that_takes_smaller_steps_touches_too(simulate: Make, where: Make) -> None:

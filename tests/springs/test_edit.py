@@ -151,6 +151,58 @@ def test_what_an_edit_adds_it_may_remove_again(device):
     assert len(simulation.positions()) == 30
 
 
+def test_springs_that_an_edit_adds_it_may_change_and_remove(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network, ends = simulation.solver.model.network, (np.array([0, 1]), np.array([26, 25]))
+    for _ in range(3):  # in new slots, then in those of removed ones
+        with simulation.edit() as edit:
+            kept = edit.add_springs(*ends, stiffness=5.0, rest_lengths=0.3)
+            edit.change_springs(kept, stiffness=3.0)
+            edit.change_springs(kept[1], rest_lengths=0.4)
+            gone = edit.add_springs(*ends, stiffness=7.0)
+            edit.remove_springs(gone)
+        network.verify()
+        values = network.spring_values(kept)
+        assert values["stiffness"] == pytest.approx(3.0)
+        assert values["rest_lengths"] == pytest.approx([0.3, 0.4])
+        assert network.spring_values(gone)["stiffness"] == pytest.approx(7.0)
+        assert network.springs.live_count == 160
+        with simulation.edit() as edit:
+            edit.remove_springs(kept)
+        simulation.step(2)
+
+
+def test_a_mass_takes_springs_along_that_the_same_edit_adds(device):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device)
+    network = simulation.solver.model.network
+    with simulation.edit() as edit:
+        edit.remove_springs(network.springs_of(0))  # slots that the next edit takes
+    left = network.springs.live_count - 25
+    with simulation.edit() as edit:
+        edit.add_springs(np.array([13, 13, 5, 5]), np.array([1, 0, 4, 1]), stiffness=1.0)  # one beside an old one
+        edit.remove_masses(np.array([13]), with_springs=True)
+    network.verify()
+    simulation.step(2)
+    assert network.springs.live_count == left + 2
+
+
+@pytest.mark.parametrize("prepare", [(), ("breaking",)])
+def test_a_spring_that_loses_its_stiffness_keeps_its_rest_length(device, tmp_path, prepare):
+    simulation = springs.simulation(springs.block((3, 3, 3)), device=device, prepare=prepare)
+    network = simulation.solver.model.network
+    spring = network.springs.handles(np.array([7]))
+    was = network.spring_values(spring)
+    with simulation.edit() as edit:
+        edit.change_springs(spring, stiffness=0.0)
+    simulation.save(tmp_path / "slack.npz")
+    simulation.load(tmp_path / "slack.npz")
+    assert network.spring_values(spring)["rest_lengths"] == pytest.approx(was["rest_lengths"])
+    with simulation.edit() as edit:
+        edit.change_springs(spring, stiffness=was["stiffness"])
+    now = network.spring_values(spring)
+    assert {name: now[name].tolist() for name in now} == {name: was[name].tolist() for name in was}
+
+
 def test_a_body_that_is_edited_for_long_does_not_grow(device, monkeypatch):
     monkeypatch.setattr(graves, "KEPT", 40)
     monkeypatch.setattr(graves, "_PARTS", 8)

@@ -154,3 +154,34 @@ def test_two_masses_in_one_place_do_not_blow_up(simulate: Make, oscillator: Make
     simulation = simulate(oscillator(positions=[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), dt=1e-3)
     simulation.step(10)
     assert np.isfinite(where(simulation)).all()
+
+
+def loose_beside_held() -> springs.Body:
+    """Three masses that hang on nothing and one on a spring, which a CPU core sums together."""
+    positions = np.arange(15.0).reshape(5, 3)
+    return springs.Body(positions, 1.0, [[3, 4]], 4.0, 100.0)
+
+
+@pytest.mark.parametrize("prepare", [(), ("damping",), ("breaking",)], ids=lambda names: "-".join(names) or "plain")
+def test_a_mass_without_springs_feels_none_of_those_of_the_next_one(
+    prepare: tuple[str, ...], simulate: Make, speed: Make
+) -> None:
+    simulation = simulate(loose_beside_held(), dt=DT, prepare=prepare)
+    simulation.step(1)
+    assert not speed(simulation)[:3].any()
+    assert speed(simulation)[3:].any(axis=1).all()
+
+
+def test_masses_all_of_whose_springs_are_fast_feel_no_slow_ones_of_the_next_one(simulate: Make, speed: Make) -> None:
+    positions = np.random.default_rng(0).uniform(-1.0, 1.0, (9, 3))
+    ends = np.array([[0, 4], [1, 5], [2, 6], [3, 8]])
+    lengths = np.linalg.norm(positions[ends[:, 1]] - positions[ends[:, 0]], axis=1)
+    lengths[3] *= 1.2
+    positions[4:7] = positions[:3] + np.array([0.5, 0.0, 0.0])
+    lengths[:3] = 0.5
+    body = springs.Body(positions, 1.0, ends, lengths, 100.0)
+    body.substeps[[0, 1, 2, 4, 5, 6]] = 4
+    simulation = simulate(body, dt=DT)
+    simulation.step(1)
+    assert np.abs(speed(simulation)[:3]).max() < 1e-12  # at rest, all of them
+    assert speed(simulation)[3].any()

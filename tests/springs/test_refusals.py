@@ -14,6 +14,7 @@ from annelid.shapes import Box
 
 NO: Any = "no"
 THREE: Any = 3
+PAIR: Any = np.zeros(2)
 
 
 def simulated(**options: Any) -> Any:
@@ -43,6 +44,10 @@ def hinged(**options: Any) -> Any:
         (lambda: springs.truss(np.eye(3), NO, "pdms", 0.01), "bars of a truss must be whole numbers, not 'no'"),
         (lambda: springs.truss(np.eye(3), [[0, 1]], "pdms", 0.01, breaking=NO), "breaking must be True or False"),  # type: ignore[arg-type]
         (lambda: springs.block((2, 2, 2), stiffness=NO), "the stiffness of a block must be given as numbers"),
+        (lambda: springs.block((2, 2, 2), stiffness=PAIR), "one for each of its 28 springs, not an array"),
+        (lambda: simulated(dashpots=PAIR), "dashpots .* must be 'constant', 'growing' or None"),
+        (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (lambda: springs.lower(0.1, PAIR), "the axis of a condition must be 'x', 'y' or 'z', not array"),
         (lambda: springs.join(THREE), "bodies to join must be a list of springs.Body, not int: 3"),
         (lambda: springs.bar_stiffness(NO, 1.0, 1.0), "youngs_modulus of a bar must be positive, not 'no'"),
         (lambda: springs.lattice_stiffness(1.0, NO), "pitch = 'no' cannot be used"),
@@ -85,6 +90,7 @@ def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
         (lambda edit: edit.change_masses([0], fixed="no"), "fixed of masses must be True or False, .* not 'no'"),
         (lambda edit: edit.change_masses([0], fixed=3), "fixed of masses must be True or False, .* not 3"),
         (lambda edit: edit.remove_masses([0], with_springs="no"), "with_springs must be True or False, not 'no'"),
+        (lambda edit: edit.remove_springs([[0], [1, 2]]), "choose a spring by its handle, .*, not by"),
         (lambda edit: edit.add_springs([0], [7], stiffness="no"), "stiffness must be given as numbers, not 'no'"),
     ],
 )

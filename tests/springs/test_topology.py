@@ -1,5 +1,7 @@
 """Topology optimisation on two load cases, against random removals of equal mass."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -57,3 +59,8 @@ def test_a_structure_without_load_or_support_is_refused():
     body.fix(np.array([0])).push(np.array([26]), (1, 0, 0))
     with pytest.raises(InvalidValue, match="target"):
         Optimiser(springs.simulation(body, device="cpu"), target=1.5)
+    wrong: Any = "no"
+    with pytest.raises(InvalidValue, match="the mass target must be between 0 and 1, not 'no'"):
+        Optimiser(springs.simulation(body, device="cpu"), target=wrong)
+    with pytest.raises(InvalidValue, match="what is optimised must be a simulation of springs, not str"):
+        Optimiser(wrong)

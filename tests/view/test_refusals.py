@@ -11,10 +11,12 @@ import pytest
 
 from annelid import Simulation, springs
 from annelid.core.errors import AnnelidError
+from annelid.view import sensors
 from annelid.view.camera.camera import Camera
 
 NO: Any = "no"
 THREE: Any = 3
+AHEAD = Camera((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,25 @@ def test_videos(simulation: Simulation[Any], tmp_path: Path, options: dict[str, 
     with pytest.raises(AnnelidError, match=sentence):
         simulation.video(**{"path": tmp_path / "a.gif", "seconds": 0.001, "pixels": (64, 48), **options})
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: sensors.lidar(NO), "directions of a lidar must be given as numbers, not 'no'"),
+        (lambda: sensors.lidar([(1, 0, 0)], position=NO), "the position of a lidar must be given as numbers"),
+        (lambda: sensors.lidar([(1, 0, 0)], near=NO), "near of a lidar must be from 0 to less than far"),
+        (
+            lambda: sensors.lidar([(1, 0, 0)], far=NO),
+            "far of a sensor must be a distance above 0, and finite, not 'no'",
+        ),
+        (lambda: sensors.depth_image(AHEAD, NO), "the size of an image is a width and a height in pixels, not 'no'"),
+        (lambda: sensors.color_image(AHEAD, THREE), "the size of an image is a width and a height in pixels, not 3"),
+    ],
+)
+def test_sensors_that_see(wrong: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong()
 
 
 def test_a_page_takes_no_words_for_truth_values(simulation: Simulation[Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from annelid import voxels
 from annelid.core.errors import AnnelidError
+from annelid.voxels.tasks import Balancing
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,16 @@ def test_bodies() -> None:
         ),
         (lambda given: voxels.biped(4, fixed=given), "fixed masses of a robot must be an array of truth values"),
         (lambda given: voxels.biped(4).fix(given), "what chooses masses must be a function, not str: 'no'"),
+        (lambda given: voxels.biped(4).fix(lambda x, y, corner: given), "what chooses masses must be True or False"),
+        (lambda given: voxels.largest_connected([[1], [1, 2]]), "the grid of a robot must be whole numbers"),
+        (lambda given: voxels.Voxel(scaffolding=[given, 1]), "the scaffolding of a voxel must be letters of 'EIXC'"),
+        (lambda given: voxels.Voxel(ropes=[given]), r"ropes of a voxel must be one of 'lower', 'upper', None, not"),
+        (lambda given: voxels.sensors.velocity(given), "the axis of a velocity must be 'x', 'y' or 'magnitude'"),
+        (lambda given: Balancing(largest_angle=given), "the largest angle of the swing must be between 0 and 90°"),
+        (lambda given: voxels.worm(3, given), "the material of a body must be a voxels.Voxel or None, not str: 'no'"),
+        (lambda given: voxels.Robot.from_text("a", given), "materials of a drawing must be a voxels.Voxel, .* not str"),
+        (lambda given: voxels.Robot.from_function(2, 2, given), "what chooses materials must be a function, not str"),
+        (lambda given: voxels.Robot.from_function(given, 2, lambda x, y: None), "the width and height of a robot must"),
         (lambda given: voxels.Robot.from_text(3), "the drawing of a robot must be a text, not int: 3"),
         (lambda given: voxels.Box(size=3), "size and position of a box are two numbers each"),
         (lambda given: voxels.Box(size=(1.0, 1.0), mass=given), "a box needs a positive size and mass and finite numb"),

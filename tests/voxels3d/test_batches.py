@@ -32,6 +32,26 @@ def test_bits_do_not_depend_on_threads_or_on_others() -> None:
     assert one.state_hash() == two.state_hash()
 
 
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("special", [{"poisson_ratio": 0.3}, {"failure_stress": 1e9}], ids=["poisson", "breaking"])
+def test_a_plain_robot_moves_to_the_bit_beside_one_of_another_law(
+    device: str, special: dict[str, float], precision: str
+) -> None:
+    soft = voxels3d.Voxel(youngs_modulus=1e5)
+    kinds = np.random.default_rng(0).integers(0, 2, (4, 3, 2))
+    plain = voxels3d.Robot(kinds, [soft, voxels3d.Voxel(youngs_modulus=1e6)], side_length=0.01, amplitude=14.0)
+    plain = plain.fix(lambda x, y, z: x == 0)
+    other = voxels3d.Robot(np.zeros((3, 2, 2), int), voxels3d.Voxel(youngs_modulus=2e5, **special), side_length=0.01)
+    alone, among = (
+        voxels3d.simulation(robots, dt=2e-5, precision=precision, device=device) for robots in ([plain], [other, plain])
+    )
+    alone.step(300)
+    among.step(300)
+    moved = among.state.displacements.numpy()[other.voxel_count :]
+    np.testing.assert_array_equal(moved, alone.state.displacements.numpy())
+    assert np.abs(moved).max() > 1e-5
+
+
 @pytest.mark.skipif(not wp.is_cuda_available(), reason="a CPU has one way to step them")
 def test_large_robots_take_the_whole_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit as a block of threads would."""

@@ -12,7 +12,7 @@ import numpy as np
 from annelid.calibration.tracks import LengthUnit, TimeUnit, Tracks, read_tracks
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named, require_kind
+from annelid.core.options import Named, is_among, require_kind
 
 Load = Sequence[float] | Callable[[float], Sequence[float]]
 """A force [N], shape [3], or a function of time [s] that returns one."""
@@ -57,6 +57,7 @@ class Run(Named):
     time_unit: TimeUnit | None = None
 
     def __post_init__(self) -> None:
+        require_kind("the name of a run", self.name, str, "a text")
         if not isinstance(self.tracks, Tracks):
             require_kind("tracks of a run", self.tracks, (str, Path), "Tracks, or the path of their table")
             path = Path(self.tracks)
@@ -71,7 +72,7 @@ class Run(Named):
                     f"{what} of run {self.name!r} must be a span of time, (begin, end) [s], or None, not {span!r:.60}."
                 )
         require_kind("given of a run", self.given, Mapping, "numbers by name")
-        if self.start not in ("rest", "settled"):
+        if not is_among(self.start, ("rest", "settled")):
             raise InvalidValue(f"start of run {self.name!r} must be 'rest' or 'settled', not {self.start!r}.")
         if (
             not isinstance(self.axes, str)

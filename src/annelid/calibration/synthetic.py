@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ import numpy as np
 from annelid.calibration.calibration import Bodies, Calibration
 from annelid.calibration.runs import Run
 from annelid.calibration.tracks import Tracks
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
+from annelid.shapes.values import seeded
 
 
 def synthetic_tracks(
@@ -43,8 +48,15 @@ def synthetic_tracks(
         threads: CPU threads; None takes all cores.
         run: What else a `Run` takes: loads, releases, start, motion, given.
     """
-    rest = np.array(list(markers.values()), float)
-    moments = np.asarray(times, float)
+    require_kind("markers", markers, Mapping, "places by name")
+    require_kind("constants", constants, Mapping, "numbers by name")
+    require_kind("world", world, (Mapping, NoneType), "options of the simulation by name")
+    if not (is_number(noise) and noise >= 0.0):
+        raise InvalidValue(f"the noise of tracks must be 0 m or more, not {noise!r:.60}.")
+    chance = seeded(seed)
+    rest, moments = as_numbers("places of markers", list(markers.values())), as_numbers("times", times)
+    if moments.ndim != 1:
+        raise InvalidValue(f"times must have the shape [t], not {list(moments.shape)}.")
     blank = Tracks(moments, np.broadcast_to(rest, (len(moments), *rest.shape)), tuple(markers), "synthetic tracks")
     plan = Calibration(body, [Run(blank, **run)], markers, dict(constants), reach=reach, world=world or {})
     (comparison,) = plan.comparisons(plan.runs, device, threads)
@@ -53,4 +65,4 @@ def synthetic_tracks(
     if not np.isfinite(places).all():
         raise InvalidValue("the motion with these constants diverges: take a smaller dt, or other constants.")
     shown = np.broadcast_to(places, (len(moments), *rest.shape))
-    return replace(blank, places=shown + np.random.default_rng(seed).normal(0.0, noise, shown.shape))
+    return replace(blank, places=shown + chance.normal(0.0, noise, shown.shape))

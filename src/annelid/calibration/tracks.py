@@ -14,7 +14,7 @@ from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import as_path
-from annelid.core.options import require_words
+from annelid.core.options import is_among, require_words
 
 LengthUnit = Literal["m", "cm", "mm"]
 TimeUnit = Literal["s", "ms"]
@@ -153,8 +153,8 @@ def read_tracks(path: str | Path, *, unit: LengthUnit | None = None, time_unit: 
 
 
 def _scale(path: Path, given: str | None, written: str, known: Mapping[str, float], plain: str, option: str) -> float:
-    chosen = given or written or plain
-    if chosen not in known:
+    chosen = written or plain if given is None else given
+    if not is_among(chosen, known):
         raise InvalidValue(f"unit {chosen!r} of {path} is none of {', '.join(known)}; give one of them as {option}.")
     if given and written and given != written:
         raise InvalidValue(f"{path} says {written!r} in its first line, and {option} says {given!r}: leave one out.")

@@ -11,7 +11,7 @@ from annelid.control.controller import Controller, Program, expect, flat
 from annelid.control.kernels.kinds import DISTRIBUTED
 from annelid.control.kernels.kinds import MLP as MLP_KIND
 from annelid.control.signals import Sine
-from annelid.core.arrays import whole_numbers
+from annelid.core.arrays import array_or_none, whole_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_truth
 
@@ -169,7 +169,7 @@ def _forward(weights: np.ndarray, inputs: Sequence[float], sizes: Sequence[int],
 
 
 def _sizes(hidden: Sequence[int]) -> tuple[int, ...]:
-    if isinstance(hidden, int) or np.ndim(hidden) != 1:
+    if array_or_none(hidden).ndim != 1:
         raise InvalidValue(f"hidden layers must be a list of sizes, such as (8,), not {hidden!r:.60}.")
     sizes = tuple(map(int, whole_numbers("sizes of hidden layers", hidden)))
     if any(size < 1 for size in sizes):

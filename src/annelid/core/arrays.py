@@ -81,6 +81,14 @@ def views_in(library: str, purpose: str) -> Callable[[wp.array[Any]], Any]:
     return wp.to_jax
 
 
+def array_or_none(values: Any) -> np.ndarray:
+    """Values as an array of NumPy; what cannot be one, such as rows of different lengths, becomes one of None."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        return np.asarray(None)
+
+
 def whole_numbers(what: str, values: Any) -> np.ndarray:
     """Whole numbers of any size, such as seeds; others are refused.
 
@@ -88,10 +96,7 @@ def whole_numbers(what: str, values: Any) -> np.ndarray:
         what: What they are, for the sentence: "seeds".
         values: As they were given.
     """
-    try:
-        given = np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
-        given = np.asarray(None)
+    given = array_or_none(values)
     whole = given.dtype.kind in "iu" or all(isinstance(one, Integral) for one in given.ravel().tolist())
     if given.dtype.kind == "f":
         whole = bool(np.isfinite(given).all() and (given % 1 == 0).all())
@@ -103,10 +108,7 @@ def whole_numbers(what: str, values: Any) -> np.ndarray:
 
 def as_truths(what: str, values: Any) -> np.ndarray:
     """Values as an array of truth values; 0 and 1 count as such, words and other numbers do not."""
-    try:
-        given = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        given = np.asarray(None)
+    given = array_or_none(values)
     if given.dtype.kind == "b" or (given.dtype.kind in "iu" and np.isin(given, (0, 1)).all()):
         return given.astype(bool)
     raise InvalidValue(f"{what} must be True or False, or one for each, not {values!r:.60}.")

@@ -20,6 +20,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import controls as kernels
 from annelid.core.numbers import is_number
+from annelid.core.options import is_among
 from annelid.core.quantity import Quantity, require_distinct
 from annelid.core.replay import Replays, Stage
 from annelid.core.snapshot import MOST_NUMBERS, Number
@@ -123,7 +124,7 @@ class Controls(Described):
 
     def index(self, name: str) -> int:
         """Place of a channel."""
-        if name not in self.names:
+        if not is_among(name, self.names):
             raise UnknownName("control", name, self.names)
         return self.names.index(name)
 

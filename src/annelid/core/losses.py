@@ -55,7 +55,7 @@ class Match:
     """
 
     def __init__(self, targets: Any, *, things: Any = None) -> None:
-        self.targets, self.things = np.asarray(targets, float), things
+        self.targets, self.things = as_numbers("targets", targets), things
 
     def __call__(self, track: Track) -> tuple[np.ndarray, np.ndarray]:
         """Value of each world, shape [worlds], and its rates by positions."""

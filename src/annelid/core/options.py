@@ -27,6 +27,11 @@ def require_word(what: str, given: object) -> None:
         raise InvalidValue(f"{what} must be a word, not {given!r:.60}.")
 
 
+def is_among(given: object, known: Collection[str | None]) -> bool:
+    """Whether something is one of some words, or None where that is one of them; arrays and lists never are."""
+    return (given is None or isinstance(given, str)) and given in known
+
+
 def require_kind(what: str, given: object, kind: type | tuple[type, ...], accepted: str) -> None:
     """Refuse what is of another kind: "the body must be a springs.Body, not a Bed"."""
     if not isinstance(given, kind):

@@ -9,12 +9,14 @@ For example::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid.core.adjoint import Plan, differentiable, reduced
+from annelid.core.arrays import array_or_none, as_numbers
 from annelid.core.described import Described
 from annelid.core.device_rates import any_nonzero
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
@@ -143,7 +145,7 @@ class Rollout(Described):
                 of several: waves go on from there. Positions and velocities then are those of the motion before.
         """
         self._require_begin(after)
-        require_kind("parameters of a rollout", parameters or {}, Mapping, "values by name, {name: value}")
+        require_kind("parameters of a rollout", parameters, (Mapping, NoneType), "values by name, {name: value}")
         given = dict(parameters or {})
         for name in given:
             self._require_known(name)
@@ -288,7 +290,7 @@ def _looks(given: Any, steps: int) -> np.ndarray:
         if steps // every > _MOST_LOOKS:
             raise TooLarge(f"{steps // every} looks are too many: take a spacing of {steps // _MOST_LOOKS + 1} steps.")
         return np.arange(every, steps + 1, every)
-    found = np.asarray(given)
+    found = array_or_none(given)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise InvalidValue(f"looks must be None, 'all', a spacing or a list of steps, not {given!r:.60}.")
     ordered = np.unique(found)
@@ -317,4 +319,4 @@ def _require_dependence(value: Any, rates: Any) -> None:
 
 
 def _depends(part: Any) -> bool:
-    return any_nonzero(part) if isinstance(part, wp.array) else bool(np.any(np.asarray(part, float) != 0.0))
+    return any_nonzero(part) if isinstance(part, wp.array) else bool(as_numbers("rates of a loss", part).any())

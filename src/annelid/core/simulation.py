@@ -384,6 +384,8 @@ class Simulation(Shown, Described, Generic[S]):
             scene: Name of the scene, for messages to those who take the file for something else.
             file: The user's own file that the scene is from, FILE.py or FILE.py:NAME, for the same messages.
         """
+        require_kind("the scene of a checkpoint", scene, str, "a name")
+        require_kind("the file of a scene", file, str, "a text")
         with self.gate, self._march.undisturbed():
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
             identity, steps = self.solver.fingerprint(), self.step_count

@@ -14,7 +14,7 @@ from annelid.core.distributions import Curriculum, Distribution, as_distribution
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import parameters as kernels
-from annelid.core.options import require_kind
+from annelid.core.options import is_among, require_kind
 from annelid.core.snapshot import Number
 from annelid.core.solver import Coupled, Solver, Variable
 from annelid.core.variation import NEEDED, Parameter, Variation, begin_varying, require_variation
@@ -72,7 +72,7 @@ class Parameters(Described):
             raise InvalidValue(f"a simulation of {self._physics} has no parameters of worlds.")
         if isinstance(name, str) and name not in self.names and name in NEEDED:
             raise InvalidValue(f"parameter {name!r} needs {NEEDED[name]}, which this simulation does not have.")
-        if name not in self.names:
+        if not is_among(name, self.names):
             raise UnknownName("parameter", name, self.names)
         return self.names.index(name)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import is_among
 from annelid.envs.worlds import Worlds
 from annelid.view.picture import Painter
 
 
 def require_mode(mode: str | None) -> str | None:
     """Refuse render modes other than pictures."""
-    if mode not in (None, "rgb_array"):
+    if not is_among(mode, (None, "rgb_array")):
         raise InvalidValue(f"render_mode must be 'rgb_array' or None, not {mode!r}.")
     return mode
 

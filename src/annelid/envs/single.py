@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.options import require_kind
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
 from annelid.envs.worlds import Worlds, require_open
@@ -70,6 +73,7 @@ class WorldEnv(gymnasium.Env[Any, np.ndarray]):
 
 def refuse_options(options: dict[str, Any] | None, known: tuple[str, ...]) -> None:
     """Refuse options of a reset that mean nothing here."""
+    require_kind("options of a reset", options, (Mapping, NoneType), "values by name, {name: value}")
     unknown = [name for name in options or {} if name not in known]
     if unknown:
         allowed = f"known: {', '.join(known)}" if known else "there are none"

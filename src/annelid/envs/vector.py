@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from annelid.core.arrays import shared_array
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.options import is_among
 from annelid.envs.picturing import Photographer, require_mode
 from annelid.envs.single import refuse_options
 from annelid.envs.spaces import action_space, host_observations, observation_space, packed
@@ -53,7 +54,7 @@ class WorldVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> None:
         if not isinstance(autoreset, str) or autoreset not in MODES:
             raise UnknownName("autoreset mode", autoreset, MODES)
-        if output not in ("numpy", *LIBRARIES):
+        if not is_among(output, ("numpy", *LIBRARIES)):
             raise UnknownName("output", output, ("numpy", *LIBRARIES))
         self.render_mode = require_mode(render_mode)
         self.worlds, self.num_envs = worlds, worlds.count

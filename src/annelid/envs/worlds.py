@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.arrays import Detachable, as_numbers, shared_array, whole_numbers
+from annelid.core.arrays import Detachable, array_or_none, as_numbers, shared_array, whole_numbers
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.files import as_path
 from annelid.core.interrupts import held_back
 from annelid.core.options import require_truth
 from annelid.core.snapshot import Snapshot
@@ -205,12 +206,14 @@ class Worlds(ABC):
     def save(self, path: str | PathLike[str]) -> None:
         """Write all worlds to a file, whole or not at all: loaded again, they go on to the bit as they would here."""
         step, names = int(self.steps.numpy().max()), self._named_settings()
-        save_checkpoint(path, self._everything(), self.solver.fingerprint(), self.action_seconds, step, settings=names)
+        save_checkpoint(
+            as_path(path), self._everything(), self.solver.fingerprint(), self.action_seconds, step, settings=names
+        )
 
     def load(self, path: str | PathLike[str]) -> None:
         """Continue from a file that equal worlds have saved; on any error they are as they were before."""
         identity, names = self.solver.fingerprint(), self._named_settings()
-        load_checkpoint(path, identity, self.action_seconds, self._fill, settings=names, finite=False)
+        load_checkpoint(as_path(path), identity, self.action_seconds, self._fill, settings=names, finite=False)
 
     def _everything(self) -> State:
         """All that the future depends on."""
@@ -288,7 +291,7 @@ class Worlds(ABC):
 
     def _as_mask(self, mask: Any) -> wp.array[Any]:
         there = isinstance(mask, wp.array)
-        values = mask if there else np.asarray(mask)
+        values = mask if there else array_or_none(mask)
         kind = wp.dtype_to_numpy(mask.dtype) if there else values.dtype
         if tuple(values.shape) != (self.count,) or kind != np.bool_:
             found = f"{np.dtype(kind)}{list(values.shape)}"

@@ -10,6 +10,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class AgeFitness:
     rate: float = 0.05
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 1 or not 0 <= self.fresh <= self.population:
             raise InvalidValue(
                 f"population {self.population} of the age-fitness search must be 1 or more, and fresh {self.fresh} at "

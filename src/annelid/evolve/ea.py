@@ -14,6 +14,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class EA:
     retries: int = 10
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 1 or self.tournament < 1:
             raise InvalidValue(
                 f"population {self.population} and tournament {self.tournament} of the ea must be 1 or more."

@@ -12,6 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
 from annelid.evolve.forecast import forecast
+from annelid.evolve.options import require_kinds
 
 _ROUNDS = 20  # of drawing children until enough of them are new
 
@@ -46,6 +47,7 @@ class Informed:
     memory: int = 500
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         for name in ("population", "parents", "tournament", "candidates"):
             if getattr(self, name) < 1:
                 raise InvalidValue(f"{name} of the informed search must be 1 or more, not {getattr(self, name)}.")

@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from annelid.core.errors import InvalidValue
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Novelty:
     rate: float = 0.05
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 1 or self.nearest < 1 or not 0 <= self.kept <= self.population:
             raise InvalidValue(
                 f"population {self.population} and nearest {self.nearest} of novelty search must be 1 or more, and "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 
@@ -35,6 +37,19 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         raise InvalidValue(f"{where} is not complete: {error}.") from None
 
 
+def require_kinds(options: Any) -> None:
+    """Refuse values of options that are not of the kinds that their annotations ask for, as in a table of a file.
+
+    Args:
+        options: A dataclass of options that has a `name`.
+    """
+    hints = get_type_hints(type(options))
+    for field in fields(options):
+        value = vars(options)[field.name]
+        plain = value.item() if isinstance(value, np.generic) else value
+        _value(hints[field.name], plain, f"{field.name} of {options.name}")
+
+
 def to_table(options: Any) -> dict[str, Any]:
     """A dataclass as plain values; the inverse of `from_table`."""
     return {field.name: _plain(vars(options)[field.name]) for field in fields(options) if field.init}
@@ -59,12 +74,14 @@ def _value(kind: Any, value: Any, where: str) -> Any:
     if origin in (Union, types.UnionType):
         return _one_of(get_args(kind), value, where)
     if origin is Literal:
-        if value not in get_args(kind):
+        if not isinstance(value, Hashable) or value not in get_args(kind):
             raise InvalidValue(f"{where} must be one of {', '.join(map(str, get_args(kind)))}, not {value!r}.")
         return value
     if origin in (tuple, list) or kind in (tuple, list):
         return _sequence(kind, value, where)
     if is_dataclass(kind) and isinstance(kind, type):
+        if isinstance(value, kind):
+            return value
         if isinstance(value, Mapping):
             return from_table(kind, value, where)
         raise InvalidValue(f"{where} must be a table, not {value!r}.")

@@ -10,6 +10,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class RandomSearch:
     population: int = 250
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 1:
             raise InvalidValue(f"population of the random search must be 1 or more, not {self.population}.")
 

@@ -16,9 +16,9 @@ from scipy.sparse.csgraph import connected_components
 from annelid.core.arrays import as_numbers
 from annelid.core.described import Described, extent
 from annelid.core.distinct import distinct_rows
-from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import require_kind, require_word, spelled_out
+from annelid.core.options import is_among, require_kind, require_word, spelled_out
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -35,6 +35,11 @@ from annelid.shapes.surface import Surface
 
 MaterialLike = str | Material
 Volume = Literal["auto", "mean", "plain"]
+
+_PROPERTIES = (
+    "density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping", "shear_modulus", "bulk_modulus",
+)  # fmt: skip
+"""Numbers that every material has."""
 
 _SUSPICIOUS = 10.0  # a solid that is wider than this [m] is probably in millimetres
 _NEARLY_INCOMPRESSIBLE = 0.4
@@ -145,7 +150,9 @@ class Solid(Described):
         return largest_strains(self.nodes, self.elements, placed)
 
     def property_of(self, name: str) -> np.ndarray:
-        """A property of each tetrahedron's material, shape [t]."""
+        """A number of each tetrahedron's material, such as a modulus, shape [t]."""
+        if not is_among(name, _PROPERTIES):
+            raise UnknownName("property of a material", name, _PROPERTIES)
         return np.array([getattr(m, name) for m in self.materials])[self.element_materials]
 
     @property

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Named, require_kind
+from annelid.core.numbers import is_number
+from annelid.core.options import Named, is_among, require_kind
 
 Scale = Literal["auto", "log", "linear"]
 
@@ -44,7 +46,7 @@ class Free(Named):
         except (TypeError, ValueError):
             raise InvalidValue(f"start of a free parameter must be numbers, not {self.start!r:.60}.") from None
         object.__setattr__(self, "start", start)
-        if self.scale not in ("auto", "log", "linear"):
+        if not is_among(self.scale, ("auto", "log", "linear")):
             raise InvalidValue(f"scale of a free parameter must be 'auto', 'log' or 'linear', not {self.scale!r}.")
         for name in ("low", "high", "size"):
             self._require_number(name)
@@ -55,12 +57,12 @@ class Free(Named):
             raise InvalidValue(f"start = {start.flat[0]:g} must be finite and between {low:g} and {high:g}.")
         if self.scale == "log" and ((start <= 0.0).any() or low < 0.0):
             raise InvalidValue(f"a logarithmic scale needs values above 0, not {start.min():g}; use scale='linear'.")
-        if self.size is not None and not (np.isfinite(self.size) and self.size > 0.0):
+        if self.size is not None and not (is_number(self.size) and self.size > 0.0):
             raise InvalidValue(f"size of a free parameter must be above 0, not {self.size!r}.")
 
     def _require_number(self, name: str) -> None:
         given = vars(self)[name]
-        if given is not None and (isinstance(given, str) or not np.isscalar(given)):
+        if given is not None and not isinstance(given, Real):
             raise InvalidValue(f"{name} of a free parameter must be one number for all of it, not {given!r:.60}.")
 
     @property

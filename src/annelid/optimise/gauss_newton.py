@@ -144,7 +144,13 @@ class _Counted:
 
     def __call__(self, at: np.ndarray) -> np.ndarray:
         self.count += len(at)
-        return np.asarray(self._residuals(at), float)
+        found = as_numbers("residuals of a fit", self._residuals(at))
+        if found.ndim != 2 or len(found) != len(at):
+            raise InvalidValue(
+                f"a fit needs residuals of shape [{len(at)}, r] for {len(at)} copies, not {list(found.shape)}; a loss "
+                "of one number is for `minimise`."
+            )
+        return found
 
 
 def _cost(residuals: np.ndarray) -> float:

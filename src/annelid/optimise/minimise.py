@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import as_path
@@ -203,7 +204,7 @@ def _asked(loss: Loss, space: Space, at: np.ndarray, together: bool) -> tuple[np
     except SimulationDiverged:
         return np.full(len(at), np.inf), np.zeros(at.shape)
     found, by = _require_answer(answer)
-    losses = np.asarray(found, float)
+    losses = as_numbers("the value of a loss", found)
     if losses.shape != ((len(at),) if together else ()) and not (losses.size == len(at) == 1):
         wanted = f"one number for each of {len(at)} starts" if together else "one number"
         raise InvalidValue(f"the loss must be {wanted}, not of shape {list(losses.shape)}.")

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
 from annelid.core.numbers import is_number
-from annelid.core.options import require_truth
+from annelid.core.options import require_kind, require_truth
 from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
@@ -136,6 +137,7 @@ class TriangleMesh(Shape):
 
     def query(self, device: str = "cpu") -> MeshDistance:
         """The closed mesh on a device, ready for distance queries; built once for each device."""
+        require_kind("the device of a mesh", device, str, "a word, 'cpu' or 'cuda:N'")
         if device not in self._queries:
             self.require_closed()
             self._queries[device] = MeshDistance(self.vertices, self.triangles, device=device)
@@ -190,6 +192,7 @@ class TriangleMesh(Shape):
         if not is_number(angle):
             raise InvalidValue(f"angle = {angle!r} cannot be used; give a finite number [rad].")
         x, y, z = as_axis(axis)
+        angle = float(angle)
         cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
         rotation = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
         center = np.array(as_vector("about", about))
@@ -197,7 +200,9 @@ class TriangleMesh(Shape):
 
     def scaled(self, factor: float | ArrayLike, *, about: ArrayLike = (0.0, 0.0, 0.0)) -> TriangleMesh:
         """A copy scaled by one factor, or by one an axis, around a point [m]; a negative factor mirrors."""
-        factors = np.array(as_vector("factor", np.full(3, factor) if np.ndim(factor) == 0 else factor))
+        given = array_or_none(factor)
+        one = given.ndim == 0 and given.dtype.kind in "iuf"
+        factors = np.array(as_vector("factor", np.full(3, factor) if one else factor))
         if not factors.all():
             raise InvalidValue(f"factor = {factor!r} cannot be used; a factor of 0 would flatten the mesh.")
         center = np.array(as_vector("about", about))

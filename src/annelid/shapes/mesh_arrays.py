@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.values import Floats, Indices
 
@@ -45,7 +46,7 @@ def checked_cells(cells: ArrayLike, corners: int, size: int, one: str, many: str
         many: What cells are called.
         points: What points are called.
     """
-    array = np.asarray(cells)
+    array = array_or_none(cells)
     if array.size == 0:
         raise InvalidMesh(f"the mesh is empty; give at least one {one}.")
     if array.ndim != 2 or array.shape[1] != corners or not np.issubdtype(array.dtype, np.integer):

@@ -12,6 +12,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.files import as_path
+from annelid.core.numbers import is_number
 from annelid.shapes.values import Floats, Indices
 
 SUFFIXES = (".stl", ".obj", ".ply")
@@ -24,6 +25,8 @@ MAX_BYTES = 512 * 1024**2
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:
     """Vertices [n, 3] and triangles [m, 3] of a file, checked but not merged."""
     path = as_path(path)
+    if not (is_number(max_bytes) and max_bytes > 0):
+        raise InvalidValue(f"max_bytes must be above 0 [B], not {max_bytes!r:.60}.")
     data = _read_bytes(path, _suffix(path), max_bytes)
     try:
         vertices, triangles = _parse(data, path.suffix.lower()[1:])
@@ -56,7 +59,7 @@ def _suffix(path: Path) -> str:
     return suffix
 
 
-def _read_bytes(path: Path, suffix: str, max_bytes: int) -> bytes:
+def _read_bytes(path: Path, suffix: str, max_bytes: float) -> bytes:
     if not path.exists():
         raise InvalidMesh(f"there is no file {path}; give the path of an STL, OBJ or PLY file.")
     if not path.is_file():

@@ -332,7 +332,13 @@ class Body(Described, Named):
         return self
 
     def substep(self, where: Where, count: int) -> Body:
-        """Let masses and the springs that hold them take smaller steps inside each step, for a stiff part of a body."""
+        """Let masses and the springs that hold them take smaller steps inside each step, for a stiff part of a body.
+
+        Args:
+            where: Which masses.
+            count: How many smaller steps, rounded up to an even number; of several counts all such masses take the
+                largest.
+        """
         most = np.iinfo(np.int32).max
         self.substeps[self.indices(where)] = require_count("the number of smaller steps", count, least=1, most=most)
         return self

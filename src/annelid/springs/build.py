@@ -50,15 +50,21 @@ def block(
         stiffness: Spring constant at a length of 1 m [N]; k = stiffness / length.
         damping: Dashpot of each spring [N s/m].
     """
+    constants = as_numbers("the stiffness of a block", stiffness)
     lattice = Lattice.block(masses, pitch)
     links, kinds = lattice.links
     lengths = pitch * np.sqrt(kinds.astype(float))
+    if constants.shape not in ((), lengths.shape):
+        raise InvalidValue(
+            f"the stiffness of a block must be one number, or one for each of its {len(lengths)} springs, not an array "
+            f"of shape {list(constants.shape)}."
+        )
     return Body(
         positions=lattice.nodes,
         masses=mass,
         springs=links,
         rest_lengths=lengths,
-        stiffness=as_numbers("the stiffness of a block", stiffness) / lengths,
+        stiffness=constants / lengths,
         damping=damping,
         volumes=lattice.node_sums(np.full(lattice.cells.shape, pitch**3)),
         triangles=lattice.surface,

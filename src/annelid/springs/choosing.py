@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import IndicesAreSlots, InvalidValue
 from annelid.core.handles import Handles, HandleTable
 
@@ -25,7 +26,7 @@ def chosen_by_place(live: Handles, places: np.ndarray, function: Callable[[np.nd
 
 def chosen_by_number(table: HandleTable, given: Any) -> Handles:
     """Those that a mask over the living ones or slots name."""
-    values = np.atleast_1d(np.asarray(given))
+    values = np.atleast_1d(array_or_none(given))
     if values.dtype == bool:
         live = table.handles()
         return live[_mask(table.kind, values, len(live), "a mask")]
@@ -38,7 +39,7 @@ def chosen_by_number(table: HandleTable, given: Any) -> Handles:
 
 def warn_of_slots(table: HandleTable, given: Any, handles: Handles) -> None:
     """Warn of indices that may have been rows of `positions()`, which leaves removed masses out, but are slots."""
-    named_otherwise = isinstance(given, Handles) or callable(given) or np.asarray(given).dtype == bool
+    named_otherwise = isinstance(given, Handles) or callable(given) or array_or_none(given).dtype == bool
     if named_otherwise or len(handles) == 0 or table.live_count == table.used:
         return
     last = int(handles.index.max())

@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.energy import require_energy
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import is_among
 
 wp.set_module_options({"enable_backward": False})
 
@@ -58,7 +59,7 @@ def _limit(what: str, value: Any, *, least: float | None = None) -> float:
 
 
 def _axis(name: Any) -> int:
-    if name not in ("x", "y", "z"):
+    if not is_among(name, ("x", "y", "z")):
         raise InvalidValue(f"the axis of a condition must be 'x', 'y' or 'z', not {name!r:.60}.")
     return "xyz".index(name)
 

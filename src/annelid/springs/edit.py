@@ -266,7 +266,9 @@ class Editor:
         self._fill_slots()
         removed, masses_gone = self._check()
         added = self._describe()
-        gone, there = self._halves(removed), self._write(added, masses_gone)
+        gone = self._leaving(removed)
+        there = self._write(added, removed)
+        network.bury(removed)
         network.springs.free(removed)
         patch = network.rewire(gone, there)
         network.masses.free(masses_gone)
@@ -301,10 +303,10 @@ class Editor:
         for (_, with_springs), masses in zip(self._removed_masses, gone, strict=True):
             if with_springs:
                 removed += [network.springs_of(int(mass)) for mass in masses]
+                removed += [new.handles.index[np.isin(new.ends, masses).any(axis=1)] for new in self._added]
         springs, masses = _joined(removed), _joined(gone)
         self._require_free(springs, masses)
-        changed = _joined([handles.index for handles, _ in self._changed])
-        if np.intersect1d(changed, springs).size:
+        if np.intersect1d(self._changed_springs(), springs).size:
             raise InvalidValue("a spring cannot be changed and removed in one edit.")
         return springs, masses
 
@@ -313,9 +315,9 @@ class Editor:
         if not len(masses):
             return
         ends = self._network.ends[springs].ravel()
-        new_ends = _joined([new.ends.ravel() for new in self._added])
-        left = self._network.degree(masses) - np.array([(ends == m).sum() for m in masses])
-        left = left + np.isin(masses, new_ends)
+        new_ends = np.concatenate([np.zeros(0, np.int64), *(new.ends.ravel() for new in self._added)])
+        held = self._network.degree(masses) + np.array([(new_ends == m).sum() for m in masses])
+        left = held - np.array([(ends == m).sum() for m in masses])
         if (left > 0).any():
             mass, count = int(masses[left > 0][0]), int(left[left > 0][0])
             raise InvalidValue(
@@ -324,16 +326,21 @@ class Editor:
             )
 
     def _describe(self) -> list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
-        """New springs as index, ends and constants."""
-        return [(new.handles.index, new.ends, self._constants(new)) for new in self._added]
+        """New springs as index, rest lengths and constants."""
+        lengths = [self._rest_lengths(new) for new in self._added]
+        return [(n.handles.index, own, self._constants(n, own)) for n, own in zip(self._added, lengths, strict=True)]
 
-    def _constants(self, new: _NewSprings) -> dict[str, np.ndarray]:
-        lengths = new.rest_lengths
-        if lengths is None:
-            points = self._positions(new.ends.ravel()).reshape(-1, 2, 3)
-            lengths = np.linalg.norm(points[:, 1] - points[:, 0], axis=1)
-            if not (lengths > 0.0).all():
-                raise InvalidValue("a spring between two masses at one place needs a rest length.")
+    def _rest_lengths(self, new: _NewSprings) -> np.ndarray:
+        """Rest lengths of new springs [m]; those that rest as they are get the distance of their masses."""
+        if new.rest_lengths is not None:
+            return new.rest_lengths
+        points = self._positions(new.ends.ravel()).reshape(-1, 2, 3)
+        lengths = np.linalg.norm(points[:, 1] - points[:, 0], axis=1)
+        if not (lengths > 0.0).all():
+            raise InvalidValue("a spring between two masses at one place needs a rest length.")
+        return np.asarray(lengths)
+
+    def _constants(self, new: _NewSprings, lengths: np.ndarray) -> dict[str, np.ndarray]:
         columns = self._network.constants
         self._require_column("damping", "damping", bool((new.damping > 0.0).any()))
         self._require_column("limit", "breaking", bool(np.isfinite(new.yield_strains).any()))
@@ -362,23 +369,28 @@ class Editor:
                     points[k] = where.get(mass, points[k])
         return points
 
-    def _halves(self, removed: np.ndarray) -> dict[str, np.ndarray]:
+    def _changed_springs(self) -> np.ndarray:
+        return _joined([handles.index for handles, _ in self._changed])
+
+    def _new_springs(self) -> np.ndarray:
+        return _joined([new.handles.index for new in self._added])
+
+    def _leaving(self, removed: np.ndarray) -> dict[str, np.ndarray]:
         """Half-springs that leave their rows: of removed springs, and the old form of changed ones."""
-        changed = _joined([handles.index for handles, _ in self._changed])
-        self._network.bury(removed)
-        return self._network.halves(np.concatenate([removed, np.unique(changed)]))
+        old = np.union1d(removed, self._changed_springs())
+        return self._network.halves(np.setdiff1d(old, self._new_springs()))
 
     def _write(
-        self, added: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]], masses_gone: np.ndarray
+        self, added: list[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]], removed: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Write new and changed springs into their slots; returns the half-springs that enter rows."""
         network = self._network
-        for index, ends, constants in added:
-            network.write_springs(index, ends, constants)
+        for index, lengths, constants in added:
+            network.write_springs(index, lengths, constants)
         for handles, values in self._changed:
             network.change_springs(handles.index, values)
-        changed = np.unique(_joined([handles.index for handles, _ in self._changed]))
-        return network.halves(np.concatenate([_joined([index for index, _, _ in added]), changed]))
+        written = np.union1d(self._new_springs(), self._changed_springs())
+        return network.halves(np.setdiff1d(written, removed))
 
     def _fill_slots(self) -> None:
         if self._tables != (self._network.masses, self._network.springs):
@@ -387,6 +399,7 @@ class Editor:
             self._network.masses.fill(handles)
             self._network.add_masses(handles.index)  # a row, also for one that this very edit removes again
         for new in self._added:
+            self._network.place_springs(new.handles.index, new.ends)  # before anyone looks for springs between masses
             self._network.springs.fill(new.handles)
         self._filled = True
 

@@ -14,6 +14,7 @@ from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
+from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
@@ -83,7 +84,7 @@ class Model:
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
         self.dt = self._step() if world.dt == "auto" else world.dt
-        self.network = Network(self.rows, self.body.springs, self._constants())
+        self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
         self.contacts = self._contacts()
@@ -238,7 +239,7 @@ class Model:
 
         Nothing is changed if the record is refused. Graphs captured before are void.
         """
-        body, fresh = self.body, Network(self.rows, self.body.springs, self._constants())
+        body, fresh = self.body, self._network()
         masses, fixed = body.masses.copy(), body.fixed.copy()
         forces = body.forces
         if record:
@@ -357,7 +358,8 @@ class Model:
         """Collisions, as stiff as what the springs leave of the stable time step allows."""
         if not self.world.collisions:
             return None
-        slack = 1.0 - min(1.0, self.dt / self.stable_step()) ** 2
+        stable = self.stable_step()  # 0 where no step is stable
+        slack = 1.0 - (self.dt / stable) ** 2 if self.dt < stable else 0.0
         return Contacts(self.one, self.worlds, self.world.collisions, self.types, self.device, slack)
 
     def _motors(self) -> Motors | None:
@@ -365,6 +367,10 @@ class Model:
             return None
         given = self.world.motors, self.features.motors, self.controls
         return Motors(self.one, self.worlds, *given, self.types, self.device)
+
+    def _network(self) -> Network:
+        """The network as it was built."""
+        return Network(self.rows, self.body.springs, self._constants(), self.body.rest_lengths)
 
     def _constants(self) -> dict[str, np.ndarray]:
         """The constants of each spring that the kernels need, in their precision."""
@@ -493,7 +499,7 @@ class Model:
 
 def require_worlds(worlds: int, body: Body) -> int:
     """Refuse a number of worlds that is none, or needs more memory than there is."""
-    if not isinstance(worlds, int | np.integer) or worlds < 1:
+    if not is_whole(worlds, 1):
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     needed = float(worlds) * memory_of(body.mass_count, body.spring_count)
     require_memory(f"a simulation of {worlds} worlds of {body.mass_count} masses", needed, "simulate fewer worlds")

@@ -62,6 +62,7 @@ class Network:
         rows: The rows of the model as it was built.
         springs: The two masses of each spring, shape [s, 2].
         constants: `COLUMNS` of each spring, each of shape [s], in the precision of the device.
+        lengths: Passive rest lengths [m], shape [s].
 
     Attributes:
         lock: Taken after the gate of the simulation, or without it (see `core.locks`); guards all of this.
@@ -69,7 +70,7 @@ class Network:
             gate that this needs.
     """
 
-    def __init__(self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray]) -> None:
+    def __init__(self, rows: Rows, springs: np.ndarray, constants: dict[str, np.ndarray], lengths: np.ndarray) -> None:
         count = len(rows.row_of)
         self.lock = RankedLock("network")
         self.prepared: deque[tuple[Gate, Callable[[], None]]] = deque()
@@ -79,6 +80,7 @@ class Network:
         self.stride = rows.stride
         self.ends = springs.astype(np.int32).copy()
         self.constants = {name: values.copy() for name, values in constants.items()}
+        self.lengths = lengths.astype(float)  # which the constants of a spring without stiffness do not tell
         self.row_of = rows.row_of.copy()
         self.starts, self.counts = rows.extents[:, 0].astype(np.int64), rows.extents[:, 1].copy()
         self.capacities = self.counts.copy()
@@ -120,8 +122,7 @@ class Network:
 
     def rest_lengths(self, index: np.ndarray) -> np.ndarray:
         """Passive rest lengths of springs [m]."""
-        stiffness = self.constants["stiffness"][index].astype(float)
-        return self.constants["pull"][index] / np.maximum(stiffness, np.finfo(np.float32).tiny)
+        return self.lengths[index]
 
     def springs_between(self, first: np.ndarray, second: np.ndarray) -> list[np.ndarray]:
         """The live springs between each pair of masses."""
@@ -173,13 +174,17 @@ class Network:
             self.row_of = np.concatenate([self.row_of, np.full(room - len(self.row_of), self.empty_row, np.int32)])
         self.row_of[masses] = self.empty_row
 
-    def write_springs(self, index: np.ndarray, ends: np.ndarray, constants: dict[str, np.ndarray]) -> None:
-        """Describe springs in their slots (they are put into rows by `rewire`)."""
+    def place_springs(self, index: np.ndarray, ends: np.ndarray) -> None:
+        """Say between which masses new springs will be (they are put into rows by `rewire`)."""
         self._spring_room(int(index.max()) + 1 if len(index) else 0)
         self.ends[index] = ends
+        self._pairs.note(index, springs=self.springs, ends=self.ends)
+
+    def write_springs(self, index: np.ndarray, lengths: np.ndarray, constants: dict[str, np.ndarray]) -> None:
+        """Describe springs in their slots."""
+        self.lengths[index] = lengths
         for name, values in constants.items():
             self.constants[name][index] = values
-        self._pairs.note(index, springs=self.springs, ends=self.ends)
 
     def change_springs(self, index: np.ndarray, values: dict[str, np.ndarray]) -> None:
         """Change stiffness, rest length or damping of springs in their slots."""
@@ -189,6 +194,7 @@ class Network:
         rest = values.get("rest_lengths", lengths)
         if "limit" in columns:
             columns["limit"][index] *= (rest / lengths) ** 2
+        self.lengths[index] = rest
         columns["stiffness"][index], columns["pull"][index] = stiffness, stiffness * rest
         if "damping" in values:
             columns["damping"][index] = values["damping"]
@@ -219,20 +225,23 @@ class Network:
             self.graves.add(self._last_values(index))
 
     def _last_values(self, index: np.ndarray) -> Part:
-        values = {name: column[index].copy() for name, column in self.constants.items()}
+        values = {name: column[index].copy() for name, column in self._columns().items()}
         return index.copy(), self.springs.generation[index].copy(), self.ends[index].copy(), values
 
     def spring_values(self, handles: Handles) -> dict[str, np.ndarray]:
         """Ends, stiffness [N/m] and rest length [m] of springs; of a removed one, what they were last."""
         alive = self.springs.valid(handles)
         ends = self.ends[np.where(alive, handles.index, 0)].copy()
-        columns = {name: column[np.where(alive, handles.index, 0)].copy() for name, column in self.constants.items()}
+        columns = {name: column[np.where(alive, handles.index, 0)].copy() for name, column in self._columns().items()}
         for k in np.flatnonzero(~alive):
             ends[k], values = self.graves.find(int(handles.index[k]), int(handles.generation[k]))
             for name, value in values.items():
                 columns[name][k] = value
-        lengths = columns["pull"] / np.maximum(columns["stiffness"], np.finfo(np.float32).tiny)
-        return {"alive": alive, "ends": ends, "rest_lengths": lengths, **columns}
+        return {"alive": alive, "ends": ends, **columns}
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        """All that is known of springs besides their ends."""
+        return {"rest_lengths": self.lengths, **self.constants}
 
     def halves(self, index: np.ndarray) -> dict[str, np.ndarray]:
         """Both halves of springs: mass, offset to the other mass, and constants."""
@@ -341,6 +350,7 @@ class Network:
         if size > len(self.ends):
             extra = max(size, 2 * len(self.ends)) - len(self.ends)
             self.ends = np.concatenate([self.ends, np.zeros((extra, 2), np.int32)])
+            self.lengths = np.concatenate([self.lengths, np.zeros(extra)])
             for name, values in self.constants.items():
                 self.constants[name] = np.concatenate([values, np.zeros(extra, values.dtype)])
 

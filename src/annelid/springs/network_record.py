@@ -14,7 +14,7 @@ from annelid.core.errors import AnnelidError, FileFormatError
 from annelid.core.handles import HandleTable
 from annelid.springs.network import Network
 
-_PLAIN = ("ends", "row_of", "starts", "counts", "capacities", "users", "offsets")
+_PLAIN = ("ends", "lengths", "row_of", "starts", "counts", "capacities", "users", "offsets")
 _COUNTS = ("entries_used", "row_room", "entry_room")
 
 
@@ -52,7 +52,7 @@ def restore_network(network: Network, record: Mapping[str, np.ndarray], mass_cou
             columns[name] = record[f"{group}.{name}"].copy()
     _restore_table(network.masses, "masses", record)
     _restore_table(network.springs, "springs", record)
-    values = {name: record[f"graves.{name}"].copy() for name in network.constants}
+    values = {name: record[f"graves.{name}"].copy() for name in network.graves.joined()[3]}
     network.graves.add((record["graves.index"], record["graves.generation"], record["graves.ends"], values))
     network.set_spare_rows(record["spare"])
     try:
@@ -96,7 +96,9 @@ def _require_inside(network: Network, mass_count: int) -> None:
         and len(network.row_of) >= masses
         and all(len(a) == rows for a in (network.counts, network.capacities, network.users))
         and all(len(a) == len(network.offsets) for a in network.entries.values())
-        and all(len(a) == len(network.ends) >= network.springs.used for a in network.constants.values())
+        and all(
+            len(a) == len(network.ends) >= network.springs.used for a in (network.lengths, *network.constants.values())
+        )
         and 0 <= network.entries_used <= len(network.offsets)
         and network.row_room >= rows
         and (network.counts >= 0).all()

@@ -19,7 +19,6 @@ from annelid.springs.body import Where
 from annelid.springs.followed import Followed
 from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
 from annelid.springs.marks import places_in_rows
-from annelid.springs.model import Model
 from annelid.springs.solver import Solver
 
 _XYZ = ("x", "y", "z")
@@ -112,7 +111,7 @@ class StrainSensor(Sensor):
             places = np.where(network.row_of[mass] == model.rows.row_of[mass], built, -1) if marked else built
             return (
                 wp.array(springs, dtype=wp.vec2i, device=device),
-                wp.array(_passive_lengths(model, chosen), dtype=wp.float64, device=device),
+                wp.array(network.rest_lengths(chosen), dtype=wp.float64, device=device),
                 wp.array(places.astype(np.int32), dtype=wp.int32, device=device),
             )
 
@@ -125,13 +124,6 @@ class StrainSensor(Sensor):
             wp.launch(finish_mean, model.worlds, [sums, first], [out], device=device)
 
         return Reading(read, (1,))
-
-
-def _passive_lengths(model: Model, chosen: np.ndarray) -> np.ndarray:
-    """Passive rest lengths of springs as built [m], or what edits have made of them."""
-    built, network = model.one.rest_lengths[chosen], model.network
-    now = network.rest_lengths(chosen)  # in single precision, and 0 of a spring without stiffness
-    return np.where((now > 0.0) & ~np.isclose(now, built, rtol=1e-6, atol=0.0), now, built)
 
 
 def position_of(where: Where = None) -> Sensor:

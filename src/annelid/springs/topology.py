@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.core.simulation import Simulation
 from annelid.springs.solver import Solver
 
@@ -56,9 +58,10 @@ class Optimiser:
         first_settle: float = 1.0,
         settle: float = 0.2,
     ) -> None:
+        require_kind("what is optimised", simulation, Simulation, "a simulation of springs")
         body, network = simulation.solver.model.body, simulation.solver.model.network
-        if not 0.0 < target < 1.0:
-            raise InvalidValue(f"the mass target must be between 0 and 1, not {target}.")
+        if not (is_number(target) and 0.0 < target < 1.0):
+            raise InvalidValue(f"the mass target must be between 0 and 1, not {target!r:.60}.")
         if not body.forces.any() or not body.fixed.any():
             raise InvalidValue("topology optimisation needs a load (push) and a support (fix).")
         self.simulation, self.target, self.rate, self.growth = simulation, target, rate, growth

@@ -11,7 +11,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Auto, Named
+from annelid.core.options import Auto, Named, is_among
 from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import sand_among
 from annelid.shapes.values import as_vector, require_step
@@ -70,7 +70,7 @@ class World(Named):
             raise InvalidValue(f"integrator {self.integrator!r} must be one of {', '.join(PASSES)}.")
         if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
-        if self.dashpots not in (None, "constant", "growing"):
+        if not is_among(self.dashpots, (None, "constant", "growing")):
             raise InvalidValue(f"dashpots {self.dashpots!r} must be 'constant', 'growing' or None.")
         for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
             if not (is_number(value) and value >= 0.0):

@@ -11,7 +11,7 @@ They see what pictures show: surfaces of bodies, grains and obstacles; not what 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,8 +19,10 @@ import numpy as np
 import warp as wp
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver
 from annelid.view.camera.camera import Camera, Film
@@ -180,29 +182,29 @@ def lidar(
         on: A sensor of the place that it is mounted on, such as `grains.position_of("blade")`; None for the world.
         turned: A sensor of the turn of the mount, such as `grains.orientation_of("blade")`; None leaves it upright.
     """
-    rays = np.asarray(directions, float)
+    rays = as_numbers("directions of a lidar", directions)
     lengths = np.linalg.norm(rays, axis=-1) if rays.ndim == 2 else np.zeros(0)
     if rays.ndim != 2 or rays.shape[1:] != (3,) or not len(rays) or not (np.isfinite(lengths) & (lengths > 0.0)).all():
         raise InvalidValue(f"a lidar needs directions that are not 0, shape [rays, 3], not {directions!r:.60}.")
-    start = np.asarray(position, float)
+    start = as_numbers("the position of a lidar", position)
     if start.shape != (3,) or not np.isfinite(start).all():
         raise InvalidValue(f"the position of a lidar must be three numbers, not {position!r:.60}.")
     _require_reach("far", far)
-    if not 0.0 <= near < far:
-        raise InvalidValue(f"near of a lidar must be from 0 to less than far, {far:g} m, not {near!r}.")
+    if not (is_number(near) and 0.0 <= near < far):
+        raise InvalidValue(f"near of a lidar must be from 0 to less than far, {far:g} m, not {near!r:.60}.")
     x, y, z = start.tolist()
     return Lidar(rays / lengths[:, None], (x, y, z), float(near), float(far), Mount(on, turned))
 
 
 def _as_size(size: tuple[int, int]) -> tuple[int, int]:
-    if len(size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in size):
+    if not isinstance(size, Sequence) or len(size) != 2 or not all(is_whole(n, 1) for n in size):
         raise InvalidValue(f"the size of an image is a width and a height in pixels, not {size!r:.60}.")
     return int(size[0]), int(size[1])
 
 
 def _require_reach(what: str, value: float) -> None:
-    if not isinstance(value, int | float) or not 0.0 < value < math.inf:
-        raise InvalidValue(f"{what} of a sensor must be a distance above 0, and finite, not {value!r}.")
+    if not (is_number(value) and value > 0.0):
+        raise InvalidValue(f"{what} of a sensor must be a distance above 0, and finite, not {value!r:.60}.")
 
 
 def _numbers_of(what: str, sensor: Sensor | None, solver: Solver, *counts: int) -> Reading | None:

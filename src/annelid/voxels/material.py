@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, is_among
 
 GROUPS = {"E": "side external", "I": "side internal", "X": "side cross", "C": "central cross"}
 """The four groups of spring-dampers that can make up a scaffolding."""
@@ -154,10 +154,10 @@ class Voxel(Named):
 
 
 def _groups(given: str | Iterable[str]) -> str:
-    if not isinstance(given, Iterable):
-        raise InvalidValue(f"the scaffolding of a voxel must be letters of 'EIXC', not {given!r}.")
-    letters = set(given)
-    if unknown := sorted(letters - set(GROUPS)):
+    letters = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(letter, str) for letter in letters):
+        raise InvalidValue(f"the scaffolding of a voxel must be letters of 'EIXC', not {given!r:.60}.")
+    if unknown := sorted(set(letters) - set(GROUPS)):
         raise InvalidValue(f"scaffolding group {unknown[0]!r} does not exist; use letters of 'EIXC'.")
     return "".join(letter for letter in GROUPS if letter in letters)
 
@@ -177,5 +177,5 @@ def _inside(
 
 
 def _choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
+    if not is_among(value, known):
         raise InvalidValue(f"{name} of a voxel must be one of {', '.join(map(repr, known))}, not {value!r}.")

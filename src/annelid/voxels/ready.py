@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.shapes.values import require_count, seeded
 from annelid.voxels.material import Voxel
 from annelid.voxels.robot import Robot, largest_connected
@@ -18,7 +20,7 @@ _WIDEST = 10_000  # voxels along an edge
 def box(width: int, height: int, material: Voxel | None = None, **options: Any) -> Robot:
     """A full rectangle of voxels."""
     width, height = _voxels("width", width), _voxels("height", height)
-    return Robot(np.zeros((width, height), int), (material or Voxel.paper(),), **options)
+    return Robot(np.zeros((width, height), int), (_material(material),), **options)
 
 
 def worm(length: int = 4, material: Voxel | None = None, *, height: int = 1, **options: Any) -> Robot:
@@ -47,15 +49,21 @@ def random_body(
         raise InvalidValue(f"fill must be a share of the cells from 0 to 1, not {fill!r:.60}.")
     filled = seeded(seed).random((width, height)) < fill
     filled[width // 2, height // 2] |= not filled.any()
-    return Robot(largest_connected(np.where(filled, 0, -1)), (material or Voxel.paper(),), **options)
+    return Robot(largest_connected(np.where(filled, 0, -1)), (_material(material),), **options)
 
 
 def _voxels(name: str, count: int) -> int:
     return require_count(f"the {name} of a body", count, least=1, most=_WIDEST)
 
 
+def _material(given: Voxel | None) -> Voxel:
+    """The material of a body, that of the paper unless told otherwise."""
+    require_kind("the material of a body", given, (Voxel, NoneType), "a voxels.Voxel or None")
+    return given or Voxel.paper()
+
+
 def _legs(length: int, legs: list[int], material: Voxel | None, **options: Any) -> Robot:
     grid = np.full((length, 2), -1)
     grid[:, 1] = 0
     grid[legs, 0] = 0
-    return Robot(grid, (material or Voxel.paper(),), **options)
+    return Robot(grid, (_material(material),), **options)

@@ -8,14 +8,17 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from scipy import ndimage
 
 from annelid.control.controller import Controller, controller_from_dict
+from annelid.core.arrays import array_or_none, as_truths
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.numbers import is_whole
 from annelid.core.options import require_callable, require_kind
 from annelid.voxels.material import Voxel
 from annelid.voxels.sensors import Sensor
@@ -93,6 +96,8 @@ class Robot(Described):
             options: Other attributes of the robot.
         """
         require_kind("the drawing of a robot", art, str, "a text")
+        accepted = "a voxels.Voxel, Voxels by letter, or None"
+        require_kind("materials of a drawing", materials, (Mapping, Voxel, NoneType), accepted)
         lines = [line.rstrip() for line in art.strip("\n").splitlines()]
         wide = max((len(line) for line in lines), default=0)
         letters = np.array([list(line.ljust(wide)) for line in lines] or [[]], dtype="<U1")
@@ -111,6 +116,11 @@ class Robot(Described):
         cls, width: int, height: int, material: Callable[[int, int], Voxel | None], **options: Any
     ) -> Robot:
         """A robot from a function of the cell (x, y), y up, that returns a material or None."""
+        require_callable("what chooses materials", material)
+        if not (is_whole(width, 1) and is_whole(height, 1)):
+            raise InvalidValue(
+                f"the width and height of a robot must be whole numbers of cells, not {width!r:.40} and {height!r:.40}."
+            )
         return cls.from_array([[material(x, y) for y in range(height)] for x in range(width)], **options)
 
     @classmethod
@@ -213,7 +223,8 @@ class Robot(Described):
         """
         require_callable("what chooses masses", masses)
         places = np.indices(self.fixed.shape)
-        return replace(self, fixed=self.fixed | masses(places[0], places[1], places[2]))
+        held = as_truths("what chooses masses", masses(places[0], places[1], places[2]))
+        return replace(self, fixed=self.fixed | held)
 
     def push(self, forces: np.ndarray, seconds: float = float("inf")) -> Robot:
         """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""
@@ -269,7 +280,7 @@ def _require_controller(given: Any) -> None:
 
 
 def _whole(given: Any) -> np.ndarray:
-    grid = np.asarray(given)
+    grid = array_or_none(given)
     if not np.issubdtype(grid.dtype, np.integer):
         raise InvalidValue(
             f"the grid of a robot must be whole numbers of materials, -1 where it is empty, not {grid.dtype}: of truth "

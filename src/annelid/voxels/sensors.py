@@ -9,7 +9,7 @@ from typing import Any, Literal
 from annelid.control.windows import Window
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
-from annelid.core.options import require_truth
+from annelid.core.options import is_among, require_truth
 from annelid.voxels.kernels.sensing import KINDS
 
 
@@ -64,6 +64,8 @@ def area_ratio() -> Sensor:
 
 def velocity(axis: Literal["x", "y", "magnitude"] = "magnitude", *, rotated: bool = False) -> Sensor:
     """Velocity of the voxel [m/s]: its magnitude, or along an axis, which may turn with the voxel."""
+    if not is_among(axis, ("x", "y", "magnitude")):
+        raise InvalidValue(f"the axis of a velocity must be 'x', 'y' or 'magnitude', not {axis!r:.60}.")
     require_truth("rotated", rotated)
     if axis == "magnitude":
         return Sensor("velocity")

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
-from annelid.core.numbers import is_number
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import Named
 from annelid.shapes.values import as_vector, step_or
 from annelid.voxels.objects import Box
@@ -82,7 +82,7 @@ class World(Named):
 
 def require_copies(worlds: int, robots: int, voxels: int) -> None:
     """Refuse a number of copies that makes no sense, and copies of robots that have a world each."""
-    if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
+    if not is_whole(worlds, 1):
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
     needed = float(worlds) * _BYTES_A_VOXEL * voxels
     require_memory(f"a simulation of {worlds} worlds of {voxels} voxels", needed, "simulate fewer worlds")

@@ -10,6 +10,8 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.memory import require_memory
+from annelid.core.numbers import is_whole
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.shapes import Obstacle
@@ -66,6 +68,8 @@ __all__ = [
     "write_report",
 ]
 
+_BYTES_A_VOXEL = 500  # while worlds are compiled, about
+
 
 @spelled_out("a simulation of 3-D voxels")
 def simulation(
@@ -111,8 +115,10 @@ def simulation(
     group = list(robots) if isinstance(robots, Iterable) else [robots]
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
-    if not isinstance(worlds, int) or isinstance(worlds, bool) or worlds < 1:
+    if not is_whole(worlds, 1):
         raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    needed = float(worlds) * _BYTES_A_VOXEL * sum(robot.voxel_count for robot in group)
+    require_memory(f"a simulation of {worlds} worlds of {len(group)} robots", needed, "simulate fewer worlds")
     world = World(
         dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
         force_field=force_field, fluid=fluid, skin=skin,

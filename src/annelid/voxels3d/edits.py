@@ -10,9 +10,11 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
+from annelid.core.arrays import array_or_none
 from annelid.core.device import undisturbed
 from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.gate import Gate
+from annelid.core.numbers import is_number, is_whole
 from annelid.voxels3d.changes import ADD, ATTACH, CUT, DETACH, PER_VOXEL, Log
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.regions import Where, chosen
@@ -60,17 +62,18 @@ class Editor:
         and `stiffness`, as of a robot; voxels that are added follow no commands.
         """
         self._require_open()
-        try:
-            places = np.atleast_2d(np.asarray(cells))
-        except ValueError:
-            places = np.zeros((0, 0))
+        self._require_robot(robot)
+        places = np.atleast_2d(array_or_none(cells))
+        count = len(self._solver.model.robots[robot].materials)
+        if not (is_whole(material, 0) and material < count):
+            raise InvalidValue(f"there is no material {material!r:.60}: robot {robot} has {count}, numbered from 0.")
         if places.ndim != 2 or places.shape[1:] != (3,) or places.dtype.kind not in "iu" or not len(places):
             raise InvalidValue(f"cells of new voxels must be whole numbers of shape [k, 3], not {cells!r:.60}.")
         for name, value in numbers.items():
             if name not in PER_VOXEL:
                 raise InvalidValue(f"an added voxel has no {name!r}; it has {', '.join(PER_VOXEL)}.")
-            if not np.isfinite(value):
-                raise InvalidValue(f"{name} of an added voxel must be a finite number, not {value!r}.")
+            if not is_number(value):
+                raise InvalidValue(f"{name} of an added voxel must be a finite number, not {value!r:.60}.")
         values = [float(numbers.get(name, name == "stiffness")) for name in PER_VOXEL]
         self._log += Log.rows(ADD, robot, places, [material], values)
 
@@ -80,16 +83,17 @@ class Editor:
         Only its length is that of a link, the mean of the sizes; `rise` [s] lets it grow to its strength gradually.
         """
         self._require_open()
-        if not (np.isfinite(rise) and rise >= 0.0):
-            raise InvalidValue(f"rise of a bond must be 0 s or more, not {rise!r}.")
-        rest = [robots[1], *_cell(second)]
-        self._log += Log.rows(ATTACH, robots[0], np.array([_cell(first)]), rest, [0.0] * 7 + [float(rise)])
+        if not (is_number(rise) and rise >= 0.0):
+            raise InvalidValue(f"rise of a bond must be 0 s or more, not {rise!r:.60}.")
+        one, other = self._pair(robots)
+        rest = [other, *_cell(second)]
+        self._log += Log.rows(ATTACH, one, np.array([_cell(first)]), rest, [0.0] * 7 + [float(rise)])
 
     def detach(self, first: Cell, second: Cell, *, robots: tuple[int, int] = (0, 0)) -> None:
         """Remove what joins two voxels: a bond, or the link between neighbours."""
         self._require_open()
-        rest = [robots[1], *_cell(second)]
-        self._log += Log.rows(DETACH, robots[0], np.array([_cell(first)]), rest)
+        one, other = self._pair(robots)
+        self._log += Log.rows(DETACH, one, np.array([_cell(first)]), [other, *_cell(second)])
 
     @contextmanager
     def collecting(self, gate: Gate) -> Iterator[Editor]:
@@ -104,10 +108,22 @@ class Editor:
             self._over = True
 
     def _cells(self, where: Where, robot: int) -> np.ndarray:
+        self._require_robot(robot)
         robots = self._solver.model.robots
-        if not 0 <= robot < len(robots):
-            raise InvalidValue(f"there is no robot {robot}: there are {len(robots)}.")
         return robots[robot].cells[chosen(where, robots[robot].cells, robots[robot].grid.shape)]
+
+    def _pair(self, robots: tuple[int, int]) -> tuple[int, int]:
+        """The numbers of the robots of two voxels."""
+        if not isinstance(robots, tuple | list) or len(robots) != 2:
+            raise InvalidValue(f"robots must be the numbers of two robots, (0, 1), not {robots!r:.60}.")
+        for robot in robots:
+            self._require_robot(robot)
+        return robots[0], robots[1]
+
+    def _require_robot(self, robot: int) -> None:
+        count = len(self._solver.model.robots)
+        if not (is_whole(robot, 0) and robot < count):
+            raise InvalidValue(f"there is no robot {robot!r:.60}: there are {count}.")
 
     def _posed(self) -> Log:
         """The log with how the voxels of bonds stand to each other now."""
@@ -131,7 +147,7 @@ class Editor:
 
 
 def _cell(cell: Cell) -> list[int]:
-    found = np.asarray(cell)
+    found = array_or_none(cell)
     if found.shape != (3,) or found.dtype.kind not in "iu":
         raise InvalidValue(f"a voxel is told by the three whole numbers of its cell, not by {cell!r:.60}.")
     return [int(number) for number in found]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 
 
@@ -54,7 +55,7 @@ def _put(body: np.ndarray, shape: np.ndarray, x: int, y: int) -> np.ndarray:
 
 def _cut(grid: np.ndarray) -> np.ndarray:
     """The grid without empty layers at its sides."""
-    body = np.asarray(grid)
+    body = as_numbers("a body", grid)
     if body.ndim != 3 or not (body >= 0).any():
         raise InvalidValue(f"a body needs voxels in a grid of shape [x, y, z], not {list(body.shape)} without.")
     filled = np.argwhere(body >= 0)

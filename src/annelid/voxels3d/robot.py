@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from annelid.core.arrays import as_numbers
+from annelid.core.arrays import array_or_none, as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
@@ -204,7 +204,7 @@ def largest_connected(grid: np.ndarray) -> np.ndarray:
 
 
 def _whole(grid: Any) -> np.ndarray:
-    given = np.asarray(grid)
+    given = array_or_none(grid)
     if given.ndim != 3 or given.dtype == np.bool_ or not np.issubdtype(given.dtype, np.integer):
         raise InvalidValue(
             f"the grid of a robot must be an array of whole numbers of shape [x, y, z], not {given.dtype} of shape "

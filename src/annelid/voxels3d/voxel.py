@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
@@ -62,7 +63,7 @@ class Voxel(Named):
     def __post_init__(self) -> None:
         require_kind("name of a voxel", self.name, str, "a text")
         require_color("color of a voxel", self.color)
-        if np.size(self.curve):
+        if array_or_none(self.curve).size:
             object.__setattr__(self, "curve", _measured(self.curve))
             object.__setattr__(self, "youngs_modulus", self.curve[0][1] / self.curve[0][0])
         for name in (*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL):

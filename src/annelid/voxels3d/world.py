@@ -11,7 +11,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Auto, Named
+from annelid.core.options import Auto, Named, is_among
 from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import require_no_hollows, sand_among
 from annelid.shapes.values import as_vector, require_step
@@ -63,11 +63,11 @@ class World(Named):
         object.__setattr__(self, "dt", require_step("dt", self.dt))
         if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
-        if self.links not in get_args(Links):
+        if not is_among(self.links, get_args(Links)):
             raise InvalidValue(f"links {self.links!r} must be 'balanced' or 'compatible'.")
-        if self.collisions not in get_args(Collisions):
+        if not is_among(self.collisions, get_args(Collisions)):
             raise InvalidValue(f"collisions {self.collisions!r} must be 'none', 'self' or 'all'.")
-        if self.skin not in get_args(Skin):
+        if not is_among(self.skin, get_args(Skin)):
             raise InvalidValue(f"skin {self.skin!r} must be 'blocky' or 'smooth'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         object.__setattr__(self, "force_field", _require_field(self.force_field))

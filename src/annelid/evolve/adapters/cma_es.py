@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.evolve.adapters.replayed import Replayed, losses, spread
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class CmaEs:
     sigma: float = 0.3
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population is not None and self.population < 3:
             raise InvalidValue(f"population of cma must be 3 or more, not {self.population}.")
         if not (np.isfinite(self.sigma) and self.sigma > 0.0):

@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.packages import optional
 from annelid.evolve.adapters.replayed import Replayed, seed_from, spread
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.options import require_kinds
 
 _WORST = 1e30  # what failed trials cost, far above any real objective
 
@@ -33,6 +34,7 @@ class Nsga2:
     room: float = 0.5
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 4:
             raise InvalidValue(f"population of nsga2 must be 4 or more, not {self.population}.")
         if not (np.isfinite(self.room) and self.room >= 0.0):

@@ -11,6 +11,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
 from annelid.evolve.adapters.replayed import Replayed, seed_from, spread
 from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.options import require_kinds
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class MapElites:
     line: float = 0.2
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.population < 3 or self.cells < 1:
             raise InvalidValue(
                 f"map-elites needs a population of 3 or more and 1 or more cells, not {self.population} and "

@@ -12,6 +12,7 @@ from annelid import voxels
 from annelid.control import MLP, Controller, Development, PhasedSines
 from annelid.core.errors import InvalidValue
 from annelid.evolve.contract import Evaluation
+from annelid.evolve.options import require_kinds
 from annelid.evolve.problems.walks import Walk, WalkOptions
 from annelid.voxels.tasks import LocomotionOutcome
 from annelid.voxels.tasks.trial import Trial
@@ -37,6 +38,7 @@ class VoxelController(WalkOptions):
     controller: Literal["phases", "development", "sensing"] = "phases"
 
     def __post_init__(self) -> None:
+        require_kinds(self)
         if self.width < 1 or self.height < 1:
             raise InvalidValue(f"a body needs at least one voxel each way, not {self.width} x {self.height}.")
 

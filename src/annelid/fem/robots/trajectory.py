@@ -48,6 +48,8 @@ class Path:
 
     def at(self, time: float) -> np.ndarray:
         """Where the target is at a time [s], shape [3]; it waits at both ends."""
+        if not is_number(time):
+            raise InvalidValue(f"time = {time!r:.60} cannot be used; give a finite number [s].")
         return np.array([np.interp(time, self.times, self.points[:, axis]) for axis in range(3)])
 
     def steps(self, length: float) -> Iterator[np.ndarray]:

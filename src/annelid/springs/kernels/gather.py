@@ -218,7 +218,8 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
 def _vector_source(scalar: str, springs: Springs) -> str:
     """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane.
 
-    Lanes of two worlds that have signals of their own do not count as sharing.
+    A row without entries begins where the next one does, so that lanes share a row only if it is as long, too. Lanes of
+    two worlds that have signals of their own do not count as sharing.
     """
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
     apart, varied = actuated and springs.worlds, springs.varied
@@ -310,7 +311,8 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         longest = count_of[l] > longest ? count_of[l] : longest;
         {own_scales if varied else ""}
         {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
-        shared = shared && at[l] == at[0] + l && start[l] == start[0]{" && base[l] == base[0]" if apart else ""};
+        shared = shared && at[l] == at[0] + l && start[l] == start[0] && count_of[l] == count_of[0];
+        {"shared = shared && base[l] == base[0];" if apart else ""}
     }}
     lanes x, y, z, fx = 0, fy = 0, fz = 0;
     TRANSPOSE(x, y, z, P + 4 * at[0], P + 4 * at[1], P + 4 * at[2], P + 4 * at[3])

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
 from annelid.voxels.robot import Robot
@@ -56,9 +57,9 @@ class Balancing(Task[BalancingOutcome]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0.0 < self.largest_angle < 0.5 * math.pi:
+        if not (is_number(self.largest_angle) and 0.0 < self.largest_angle < 0.5 * math.pi):
             raise InvalidValue(
-                f"the largest angle of the swing must be between 0 and 90°, not {self.largest_angle} rad."
+                f"the largest angle of the swing must be between 0 and 90°, not {self.largest_angle!r:.60} rad."
             )
 
     @property

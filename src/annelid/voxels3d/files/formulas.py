@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class Formula:
     tokens: tuple[str | float, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.tokens, str):
+        if isinstance(self.tokens, str) or not isinstance(self.tokens, Iterable):
             raise InvalidValue(
                 f"tokens of a formula must be a sequence such as ('mtABS', 'x'), not {self.tokens!r:.40}."
             )

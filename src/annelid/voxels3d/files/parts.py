@@ -8,6 +8,7 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.options import is_among
 from annelid.voxels3d.robot import largest_connected
 
 Parts = Literal["refuse", "largest", "all"]
@@ -22,7 +23,7 @@ def of_parts(grid: np.ndarray, parts: Parts, name: str) -> np.ndarray:
         parts: What becomes of several parts.
         name: Name of the robot, for the sentence that refuses it.
     """
-    if parts not in get_args(Parts):
+    if not is_among(parts, get_args(Parts)):
         raise InvalidValue(f"parts {parts!r} must be 'refuse', 'largest' or 'all'.")
     labels, count = ndimage.label(grid >= 0)
     if count < 2 or parts == "all":

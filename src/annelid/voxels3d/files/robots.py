@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue, PartlyUsed
+from annelid.core.numbers import is_number
+from annelid.core.options import require_kind
 from annelid.shapes import Obstacle, Plane
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.files.palette import paint_of
@@ -71,6 +74,7 @@ def setup_of(vxa: Vxa, *, parts: Parts = "refuse") -> Setup:
         parts: What becomes of several parts that share no face: "refuse" them, take the "largest", or "all", which
             touch each other where the file has collisions.
     """
+    require_kind("what a robot is made of", vxa, Vxa, "a voxels3d.Vxa")
     numbers = vxa.structure.cells.astype(np.int32) - 1
     if not (numbers >= 0).any():
         raise FileFormatError(f"the robot {vxa.name} has no voxels: all of its cells are 0.")
@@ -127,8 +131,12 @@ def vxa_of(
             f"a .vxa file is made of a voxels3d.Robot, not of {robot!r:.60}; the first one of a simulation is "
             "simulation.solver.model.robots[0]."
         )
-    if seconds is not None and not (np.isfinite(seconds) and seconds > 0.0):
-        raise InvalidValue(f"seconds after which a run stops must be above 0, not {seconds!r}.")
+    if seconds is not None and not (is_number(seconds) and seconds > 0.0):
+        raise InvalidValue(f"seconds after which a run stops must be above 0, not {seconds!r:.60}.")
+    if not is_number(gravity):
+        raise InvalidValue(f"gravity of a .vxa file must be a finite number [m/s²], not {gravity!r:.60}.")
+    for what, formula in (("stop", stop), ("fitness", fitness)):
+        require_kind(f"{what} of a .vxa file", formula, (Formula, NoneType), "a voxels3d.Formula or None")
     if len(robot.materials) > _MOST_MATERIALS:
         raise InvalidValue(f"a .vxa file has room for {_MOST_MATERIALS} materials, not for {len(robot.materials)}.")
     simulator = replace(

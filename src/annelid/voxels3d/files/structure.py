@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.options import is_among
 from annelid.voxels3d.files.tags import Reading, told
 
 Compression = Literal["ASCII_READABLE", "ZLIB", "BASE64"]
@@ -42,7 +43,7 @@ class Structure:
     layers: dict[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.compression not in get_args(Compression):
+        if not is_among(self.compression, get_args(Compression)):
             raise InvalidValue(
                 f"compression {self.compression!r} must be one of {', '.join(map(repr, get_args(Compression)))}."
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.files import as_path, replaced
+from annelid.core.options import require_kind
 from annelid.shapes.values import Vector
 from annelid.voxels3d.files.parts import Parts, of_parts
 from annelid.voxels3d.files.structure import MOST_CELLS
@@ -56,6 +57,7 @@ def read_json(path: str | os.PathLike[str], *, parts: Parts = "refuse") -> Robot
 
 def write_json(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write a robot for Voxelyze; what its files have no words for is refused."""
+    require_kind("what is written for Voxelyze", robot, Robot, "a voxels3d.Robot")
     there = robot.grid >= 0
     for name, plain in (("amplitude", 0.0), ("temperature", 0.0), ("stiffness", 1.0)):
         if (vars(robot)[name][there] != plain).any():

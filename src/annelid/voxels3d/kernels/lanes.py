@@ -12,7 +12,7 @@ from typing import Any
 import warp as wp
 
 from annelid.voxels3d.kernels.layout import layout
-from annelid.voxels3d.kernels.links import BROKEN, SMALL
+from annelid.voxels3d.kernels.links import BROKEN, PLAIN, SMALL
 
 wp.set_module_options({"enable_backward": False})
 
@@ -122,7 +122,10 @@ _LINKS = f"""
             const lanes spin = DOT(drho, u);
             for (int n = 0; n < 3; ++n) drho[n] = drho[n] - spin * u[n];
             lanes tension = constants[1] * strain;
-            if (special) EACH_LANE if (there[k] != 0) tension[k] = T[3 * id[k] + axis];
+            if (special) EACH_LANE {{
+                const REAL found = T[3 * id[k] + axis];
+                if (there[k] != 0 && found > (REAL){PLAIN}) tension[k] = found;
+            }}
             const lanes pull = tension + constants[5] * DOT(dv, u);
             for (int n = 0; n < 3; ++n) g[n] = constants[2] * turn[n] + constants[6] * drho[n];
             lanes pair[3], shear[3], bend[3];

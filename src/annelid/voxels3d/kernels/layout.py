@@ -166,7 +166,7 @@ def layout(real: Any) -> Layout:
         moments=wp.array[vec3],
         end_forces=wp.array[vec3],  # scratch: 3 a voxel, what its links do to their other ends
         end_moments=wp.array[vec3],
-        tensions=wp.array[real],  # scratch: 3 a voxel, tensions of links that are not plain [N]
+        tensions=wp.array[real],  # scratch: 3 a voxel, tensions of links [N], of plain ones `PLAIN`
         stretches=wp.array[real],  # scratch: 3 a voxel, strains of its links
         anchors=wp.array[wp.vec3d],  # scratch: where surface voxels were when lists were made [m]
         heads=wp.array[wp.int32],  # scratch: first voxel of a cell, -1: none

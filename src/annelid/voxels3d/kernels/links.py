@@ -19,6 +19,9 @@ wp.set_module_options({"enable_backward": False})
 BROKEN = 1.0e30
 """Stands for the tension of a link that carries nothing any more [N]."""
 
+PLAIN = -1.0e30
+"""Stands for the tension of a link that has no Poisson's ratio, and neither flows nor breaks [N]."""
+
 SMALL = 0.04
 """Squared sine below which a series for the angle is exact to ten digits."""
 
@@ -121,7 +124,9 @@ def tension_pass(real: Any) -> wp.Function:
                     grown = real(0.5) * (motion.sizes[i] + motion.sizes[j])
                     strain = (excess - s * (grown - real(1.0)) * twice) / (twice * s * grown)
                     motion.stretches[slot] = strain
-                    tension = link.axial * strain
+                    # A robot moves as it does alone, whatever those beside it are made of: the pass over all links
+                    # rounds differently, and finds the tension of a plain one itself.
+                    tension = real(wp.static(PLAIN))
                     across, area = real(0.0), s * s
                     if link.poisson > real(0.0):
                         one = motion.strains[i]
@@ -203,7 +208,9 @@ def link_pass(real: Any, plain: bool = False) -> wp.Function:
                     phi_along = dot(phi, u)
                     tension = link.axial * strain
                     if wp.static(not plain) and tables.special == 1:
-                        tension = motion.tensions[slot]
+                        found = motion.tensions[slot]
+                        if found > real(wp.static(PLAIN)):
+                            tension = found
                     arm, damp_arm = real(link.arm), real(link.damp_arm)
                     if tables.balanced == 1:
                         arm, damp_arm = real(0.5) * link.shear * length, real(0.5) * link.damp_shear * length
