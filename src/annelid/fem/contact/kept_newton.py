@@ -170,7 +170,13 @@ class KeptNewton(TouchingNewton):
         super()._arrive(positions, fraction, holds)
 
     def _factor(self) -> None:
-        """A factor to guess with, where held nodes move, shifted if need be."""
+        """A factor to guess with, where held nodes move, shifted if need be.
+
+        An old one is turned to where nodes are: how it was turned last is no part of a state, and may be another
+        world's.
+        """
+        if self.kept.age >= 0:
+            self.kept.turn()
         shift = 0.0
         while self.kept.age < 0:
             try:
