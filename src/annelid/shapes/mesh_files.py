@@ -12,7 +12,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.files import as_path
-from annelid.shapes.values import Floats, Indices
+from annelid.shapes.values import Floats, Indices, require_positive
 
 SUFFIXES = (".stl", ".obj", ".ply")
 """Formats that can be read and written."""
@@ -24,6 +24,7 @@ MAX_BYTES = 512 * 1024**2
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:
     """Vertices [n, 3] and triangles [m, 3] of a file, checked but not merged."""
     path = as_path(path)
+    require_positive("max_bytes", max_bytes)
     data = _read_bytes(path, _suffix(path), max_bytes)
     try:
         vertices, triangles = _parse(data, path.suffix.lower()[1:])
