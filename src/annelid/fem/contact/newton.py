@@ -82,6 +82,7 @@ class TouchingNewton(Newton):
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what is held or driven to where it belongs, in parts where something is in the way."""
+        self._let_slide(0.0)  # what the step before, or another world, has left of it is no part of a state
         for _ in range(_DETOURS):
             self.contacts.follow(positions, guessed=True)
             self.contacts.wait()
