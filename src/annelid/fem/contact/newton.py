@@ -110,8 +110,7 @@ class TouchingNewton(Newton):
             return False
         model.assembly.evaluate(positions)
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
-        self._factor()
-        model.linear.solve(self._residual, self._step)  # pairs may be left out: it is a guess
+        self._guess_free(model.linear)  # pairs may be left out
         self._add(self._jump, self._step, -1.0, self._step)
         return True
 
