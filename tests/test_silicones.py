@@ -141,5 +141,7 @@ def test_impossible_stretches_and_ranges_are_refused() -> None:
     for wrong in (0.0, -1.0, float("nan")):
         with pytest.raises(InvalidValue, match="a stretch is a length over that at rest"):
             law.uniaxial(wrong)
+    with pytest.raises(InvalidValue, match="stretches must be given as numbers, not 'twice'"):
+        law.uniaxial("twice")
     with pytest.raises(InvalidValue, match="measured_to"):
         material("ecoflex-00-30").with_(measured_to=1e9)

@@ -59,3 +59,8 @@ def test_threads_default_to_the_cores_that_may_be_used() -> None:
 def test_threads_are_at_least_one(threads: int) -> None:
     with pytest.raises(InvalidValue, match=f"threads must be a whole number of at least 1, not {threads}"):
         thread_count(threads)
+
+
+def test_more_threads_than_any_machine_has_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="threads must be at most 4096, not 10000000000; this process may use"):
+        thread_count(10**10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import warp as wp
@@ -9,6 +11,8 @@ import warp as wp
 from annelid import fem
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.linalg.banded import NotPositiveDefinite
+from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.materials import material
 from annelid.shapes import TetMesh, tet_beam
 from annelid.studies.support.fem_cases import (
@@ -199,3 +203,24 @@ def test_steel_and_rubber_need_no_special_units(device: str) -> None:
         solid.pull(lambda p: p[:, 0] > 1.0 - 1e-9, (1e-4 * matter.youngs_modulus * 0.01, 0.0, 0.0))
         moved = fem.equilibrium(solid, gravity=NOTHING, device=device) - solid.nodes
         np.testing.assert_allclose(moved[:, 0], 1e-4 * solid.nodes[:, 0], atol=1e-11)
+
+
+def test_holds_move_where_an_old_factor_leads_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved, refused = StaleSolver.solve, 0
+
+    def refusing(self: StaleSolver, *given: Any, **options: Any) -> Any:
+        """Only as it solves it is found that the matrix is not positive definite, until it is shifted."""
+        nonlocal refused
+        if not self._shift:
+            refused += 1
+            raise NotPositiveDefinite
+        return solved(self, *given, **options)
+
+    solid = fem.Solid(tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30").fix(lambda p: p[:, 0] < 1e-9)
+    slide = fem.Slide(name="slide", where=lambda p: p[:, 0] < 1e-9, direction=(0, 0, 1), travel=(0.0, 0.1))
+    simulation = fem.simulation(solid, actuators=[slide], linear="stale", device="cpu", threads=1)
+    simulation.controls["slide"] = 1e-3
+    monkeypatch.setattr(StaleSolver, "solve", refusing)
+    simulation.step()
+    assert refused > 0
+    assert simulation.positions()[solid.nodes[:, 0] < 1e-9, 2].max() == pytest.approx(0.011, abs=1e-12)

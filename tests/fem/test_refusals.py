@@ -10,7 +10,7 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import AnnelidError
-from annelid.shapes import tet_beam
+from annelid.shapes import Rigid, Sphere, tet_beam
 
 NO: Any = "no"
 THREE: Any = 3
@@ -74,11 +74,46 @@ def robot() -> fem.Robot:
         (lambda: fem.Path(np.zeros((2, 3)), [0.0, 1.0]).at(NO), "time = 'no' cannot be used; give a finite number"),
         (lambda: beam().property_of(THREE), "no property of a material named 3"),
         (lambda: beam().strains(NO), "positions must be given as numbers, not 'no'"),
+        (lambda: simulated(dt=1e-300), "dt = 1e-300 s cannot be used; give a time step of 1e-15 s or more"),
+        (lambda: fem.Fabric(None, 1e6, 1e-3, name=THREE), "the name of a fabric must be a word, not 3"),
+        (lambda: fem.Fabric(None, True, 1e-3), "modulus of fabric must be a number or two .*, not True"),
+        (lambda: fem.Limits(0.0, True), r"limits = \(0\.0, True\) cannot be used; give two numbers"),
+        (lambda: fem.Cable(name="a", through=[0, 1], tension=True), "tension of a = .*True.* cannot be used"),
+        (lambda: fem.Cable(name="a", through=[0, 1], tension=(0.0, 1.0), tension_rate=True), "a rate of True a second"),
     ],
 )
 def test_refused(wrong: Callable[[], Any], sentence: str) -> None:
     with pytest.raises(AnnelidError, match=sentence):
         wrong()
+
+
+def among_things() -> Any:
+    things = [Rigid(Sphere(0.1), position=(x, 0.0, 0.2), motion="driven") for x in (0.0, 0.3)]
+    return simulated(obstacles=things)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda one: one.solver.place(one.state, "", (0.0, 0.0, 0.3)), "no obstacle named ''"),
+        (lambda one: one.solver.place(one.state, True, (0.0, 0.0, 0.3)), "no obstacle named 'True'"),
+        (
+            lambda one: one.solver.place(one.state, 1, (0.0, 0.0, 0.3), mask=NO),
+            "the mask must be true or false .*, not 'no'",
+        ),
+        (lambda one: one.solver.lead([1], None), r"the name of an obstacle to be led must be a word, not \[1\]"),
+        (lambda one: one.sensors.add("push", fem.contact_force_of(True)), "no obstacle named 'True'"),
+    ],
+)
+def test_obstacles_are_told_by_name_or_number(wrong: Callable[[Any], Any], sentence: str) -> None:
+    with pytest.raises(AnnelidError, match=sentence):
+        wrong(among_things())
+
+
+def test_numbers_of_numpy_tell_obstacles() -> None:
+    simulation = among_things()
+    simulation.solver.place(simulation.state, np.int64(1), (0.0, 0.0, 0.3))
+    assert simulation.state.touch.places.numpy()[1] == pytest.approx([0.0, 0.0, 0.3])
 
 
 def test_a_start_of_an_equilibrium_is_taken() -> None:

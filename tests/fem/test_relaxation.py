@@ -184,10 +184,15 @@ def test_a_steady_loss_is_steady(loss: float, frequencies: tuple[float, float]) 
 
 
 def test_losses_that_cannot_be_made_are_refused() -> None:
+    number: Any = 0.1
     with pytest.raises(InvalidValue, match=r"at most 0\.5"):
         steady_loss(0.8)
     with pytest.raises(InvalidValue, match="a low and a higher one"):
         steady_loss(0.1, (5.0, 5.0))
+    with pytest.raises(InvalidValue, match=r"series = 0\.1 cannot be used; give pairs of a share and a time"):
+        loss_factor(number, 1.0)
+    with pytest.raises(InvalidValue, match="frequencies must be given as numbers, not 'low'"):
+        loss_factor(SERIES, "low")
 
 
 def test_a_material_without_a_law_is_neo_hookean_and_elastic_ones_remember_nothing() -> None:

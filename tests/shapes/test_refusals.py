@@ -69,6 +69,10 @@ BOX = Box((0.1, 0.1, 0.1))
         (lambda: tet_trunk(0.1, 0.1, 0.1, equal_area=NO), "equal_area must be True or False, not 'no'"),
         (lambda: tet_fill(BOX, pitch=0.05, repair=NO), "repair must be True or False, not 'no'"),
         (lambda: TriangleMesh.read("a.stl", repair=NO), "repair must be True or False, not 'no'"),
+        (
+            lambda: tet_beam(1.0, 1.0, 1.0, cells=(1, 1, 1)).rotated("z", 1e300),
+            "the angle of a turn must be finite and at most 1e.09 rad",
+        ),
         (lambda: TriangleMesh.read(THREE), "a file must be named by a text or a path, not by 3"),
         (lambda: BOX.surface().write(THREE), "a file must be named by a text or a path, not by 3"),
         (lambda: BOX.surface().rotated("x", NO), "angle = 'no' cannot be used; give a finite number"),

@@ -92,6 +92,8 @@ def test_bad_videos_are_refused(tmp_path: Path) -> None:
         VideoWriter(tmp_path / "a.avi", (64, 48))
     with pytest.raises(InvalidValue, match="fps 0"):
         VideoWriter(tmp_path / "a.mp4", (64, 48), fps=0.0)
+    with pytest.raises(InvalidValue, match=r"fps 1e-300 must be between 0\.01 and 1000"):
+        VideoWriter(tmp_path / "a.mp4", (64, 48), fps=1e-300)
     with pytest.raises(InvalidValue, match="at least 2 by 2"):
         VideoWriter(tmp_path / "a.mp4", (1, 48))
     with pytest.raises(InvalidValue, match="`with"):

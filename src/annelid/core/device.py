@@ -65,6 +65,7 @@ know_references()
 know_overloads()
 
 _UNDISTURBED = threading.RLock()
+_MOST_THREADS = 4096  # more than any machine has
 
 
 def undisturbed(device: wp.Device) -> AbstractContextManager[object]:
@@ -117,4 +118,8 @@ def thread_count(threads: int | None) -> int:
         return available_threads()
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise InvalidValue(f"threads must be a whole number of at least 1, not {threads!r}.")
+    if threads > _MOST_THREADS:
+        raise InvalidValue(
+            f"threads must be at most {_MOST_THREADS}, not {threads}; this process may use {available_threads()} cores."
+        )
     return threads

@@ -298,8 +298,7 @@ class Newton:
         model.assembly.evaluate(positions)
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
         self._add(positions, self._jump, 1.0, positions)
-        self._factor()
-        self.linear.solve(self._residual, self._step)
+        self._guess_free(self.linear)
         self._add(positions, self._step, -1.0, positions)
 
     def _look(self, positions: wp.array[Any], fraction: float, *, tangent: bool = True) -> tuple[float, float]:
@@ -365,12 +364,16 @@ class Newton:
         self.model.assembly.dot(self._residual, self._step, self._scalars, 3)
         return float(self._numbers.read()[3])
 
-    def _factor(self) -> None:
-        """Factor the matrix at hand, shifted if need be."""
+    def _guess_free(self, solver: Linear) -> None:
+        """Into the step: how free nodes answer to the residual by the matrix at hand, shifted if need be.
+
+        Who solves with an old factor finds out only then that the matrix is not positive definite.
+        """
         model, shift = self.model, 0.0
         while True:
             try:
                 self.linear.factor(model.assembly.values, shift=shift)
+                solver.solve(self._residual, self._step)
                 return
             except NotPositiveDefinite:
                 shift = max(4.0 * shift, FIRST_SHIFT * self.model.stiffness_scale)

@@ -15,6 +15,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
 from annelid.core.interrupts import held_back
+from annelid.core.options import require_word
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_array, overwrite, state_arrays
@@ -236,6 +237,7 @@ class Solver:
 
     def lead(self, name: str, place: Sequence[float] | None) -> None:
         """Lead an obstacle by hand from now on, in every world; see `core.solver.Grippable`."""
+        require_word("the name of an obstacle to be led", name)
         leading = self._leading()
         known = {} if leading is None else {called: number for number, called in leading.names.items()}
         if leading is None or name not in known:

@@ -15,6 +15,9 @@ from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import require_no_hollows, sand_among
 from annelid.shapes.values import as_vector, step_or
 
+_SHORTEST = 1e-15
+"""Shortest time step [s]: in a shorter one nothing moves by as much as positions can tell."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class World(Named):
@@ -42,6 +45,8 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
+        if self.dt < _SHORTEST:
+            raise InvalidValue(f"dt = {self.dt:g} s cannot be used; give a time step of {_SHORTEST:g} s or more.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         stage_of(self.integrator)  # refuses unknown ones
         if not (is_number(self.velocity_damping) and self.velocity_damping >= 0.0):

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
@@ -326,7 +327,7 @@ class Ogden(Law):
 
 def _stretches(given: ArrayLike) -> np.ndarray:
     """Stretches as numbers; what no bar can be stretched to is refused."""
-    values = np.asarray(given, float)
+    values = as_numbers("stretches", given)
     if not (np.isfinite(values) & (values > 0.0)).all():
         raise InvalidValue(f"a stretch is a length over that at rest, above 0, not {given!r}: 1 is undeformed.")
     return values

@@ -10,6 +10,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_word
 from annelid.materials.laws import Law
+from annelid.materials.prony import as_series
 
 _MOST_STRAIN = 100.0  # that anybody has measured, and more
 _RANGE = 0.5
@@ -60,7 +61,8 @@ class Material(Named):
         if not self._number("damping") >= 0.0:
             raise self._invalid("damping", "give a damping ratio of 0 or more, such as 0.05 for rubber")
         self._require_law()
-        object.__setattr__(self, "prony", self._series())
+        called = f"prony = {self.prony!r} of material {self.name!r}"
+        object.__setattr__(self, "prony", as_series(self.prony, called))
 
     @classmethod
     def hyperelastic(
@@ -163,22 +165,6 @@ class Material(Named):
                 f"{lost[1]:.3g}, within the strain of {strain:g} that it is meant for: change its constants or lower "
                 "measured_to."
             )
-
-    def _series(self) -> tuple[tuple[float, float], ...]:
-        """The Prony series as numbers; one that no material has is refused."""
-        try:
-            series = tuple((float(share), float(time)) for share, time in self.prony)
-        except (TypeError, ValueError):
-            raise self._invalid(
-                "prony", "give pairs of a share and a time [s], such as ((0.1, 0.02), (0.05, 2.0))"
-            ) from None
-        if not all(0.0 < share < 1.0 and 0.0 < time < math.inf for share, time in series):
-            raise self._invalid("prony", "give shares between 0 and 1, and times above 0 [s]")
-        if not sum(share for share, _ in series) < 1.0:
-            raise self._invalid(
-                "prony", "its shares must sum to less than 1, or nothing would be left after a long time"
-            )
-        return series
 
     def _number(self, name: str) -> float:
         value = getattr(self, name)

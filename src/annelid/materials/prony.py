@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 
@@ -22,10 +24,33 @@ _LARGEST = 0.5
 """Loss factor beyond which next to nothing would be left after a long time."""
 
 
+def as_series(series: object, what: str) -> Series:
+    """A series as numbers; one that no material has is refused.
+
+    Args:
+        series: As it was given.
+        what: What it is, for the sentence: "prony = ... of material 'mine'".
+    """
+    try:
+        terms = tuple((float(share), float(time)) for share, time in cast(Series, series))
+    except (TypeError, ValueError):
+        raise InvalidValue(
+            f"{what} cannot be used; give pairs of a share and a time [s], such as ((0.1, 0.02), (0.05, 2.0))."
+        ) from None
+    if not all(0.0 < share < 1.0 and 0.0 < time < math.inf for share, time in terms):
+        raise InvalidValue(f"{what} cannot be used; give shares between 0 and 1, and times above 0 [s].")
+    if not sum(share for share, _ in terms) < 1.0:
+        raise InvalidValue(
+            f"{what} cannot be used; its shares must sum to less than 1, or nothing would be left after a long time."
+        )
+    return terms
+
+
 def loss_factor(series: Series, frequency: ArrayLike) -> np.ndarray:
     """Loss factor tan δ of small oscillations [-] at frequencies [Hz], as shaped."""
-    rates = 2.0 * np.pi * np.asarray(frequency, float)
-    modulus = 1.0 - sum(share / (1.0 + 1j * rates * time) for share, time in series)
+    rates = 2.0 * np.pi * as_numbers("frequencies", frequency)
+    terms = as_series(series, f"series = {series!r:.60}")
+    modulus = 1.0 - sum(share / (1.0 + 1j * rates * time) for share, time in terms)
     return np.asarray(np.imag(modulus) / np.real(modulus))
 
 

@@ -19,6 +19,9 @@ Quaternion = tuple[float, float, float, float]
 UPRIGHT: Quaternion = (0.0, 0.0, 0.0, 1.0)
 """The rotation that leaves everything as it is."""
 
+_MOST_TURN = 1e9
+"""Angle beyond which a number of double precision does not tell where a turn ends [rad]."""
+
 
 @dataclass(frozen=True, eq=False)
 class Placed(Shape):
@@ -78,8 +81,8 @@ def placed(shape: Shape, position: Vector, rotation: Quaternion) -> Shape:
 
 def turned_about(axis: str | ArrayLike, angle: float) -> Quaternion:
     """The quaternion (x, y, z, w) of a turn by an angle [rad] about an axis: 'x', 'y', 'z' or any vector."""
-    if not is_number(angle):
-        raise InvalidValue(f"the angle of a turn must be finite, not {angle!r}.")
+    if not is_number(angle) or abs(angle) > _MOST_TURN:
+        raise InvalidValue(f"the angle of a turn must be finite and at most {_MOST_TURN:g} rad, not {angle!r}.")
     x, y, z, w = Rotation.from_rotvec(angle * np.array(as_axis(axis))).as_quat().tolist()
     return x, y, z, w
 

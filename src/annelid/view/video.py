@@ -25,6 +25,7 @@ from annelid.view.annotate import pillow
 from annelid.view.picture import Painter
 
 SUFFIXES = (".mp4", ".gif")
+_LEAST_FPS = 0.01  # ffmpeg is told hundredths, and takes no rate of 0
 
 
 class _Encoder(Protocol):
@@ -55,8 +56,8 @@ class VideoWriter:
         self.frames = 0
         if self.path.suffix.lower() not in SUFFIXES:
             raise InvalidValue(f"video file {self.path.name!r} must end in {' or '.join(SUFFIXES)}.")
-        if not (0.0 < fps <= 1000.0):
-            raise InvalidValue(f"fps {fps} must be positive and at most 1000.")
+        if not (_LEAST_FPS <= fps <= 1000.0):
+            raise InvalidValue(f"fps {fps} must be between {_LEAST_FPS} and 1000.")
         if size[0] < 2 or size[1] < 2:
             raise InvalidValue(f"video size {size} must be at least 2 by 2.")
         self._partial = self.path.with_name(f".{self.path.stem}.{os.getpid()}.part{self.path.suffix.lower()}")

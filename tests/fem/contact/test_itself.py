@@ -184,3 +184,26 @@ def test_pieces_that_begin_in_or_too_near_each_other_are_refused() -> None:
         fem.simulation(two_blocks(0.001)[0], device="cpu")
     with pytest.raises(InvalidValue, match="itself of a Contact must be True, False or None"):
         fem.Contact(itself=wrong)
+
+
+def test_a_shaken_beam_with_a_block_on_it_goes_on_to_the_bit(tmp_path: Any) -> None:
+    def shaken(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.outer(0.005 * np.sin(20.0 * times), (0.0, 0.0, 1.0)), np.tile((0.0, 0.0, 0.0, 1.0), (len(times), 1))
+
+    def laden(worlds: int | None = None) -> Simulation[fem.Solver]:
+        beam, load = tet_beam(0.06, 0.015, 0.015, cells=(3, 1, 1)), tet_beam(0.02, 0.015, 0.015, cells=(1, 1, 1))
+        solid = fem.Solid(beam + load.moved((0.03, 0.0, 0.021)), "dragon-skin-10/ogden", surface=Surface(friction=0.6))
+        solid.fix(lambda p: p[:, 0] < 1e-9, motion=shaken)
+        return fem.simulation(solid, dt=5e-3, velocity_damping=3.0, worlds=worlds, device="cpu", threads=1)
+
+    simulation, other, worlds = laden(), laden(), laden(worlds=2)
+    simulation.step(3)
+    simulation.save(tmp_path / "state")
+    simulation.step(3)
+    other.load(tmp_path / "state")
+    other.step(3)
+    np.testing.assert_array_equal(other.positions(), simulation.positions())
+    worlds.step(6)
+    for world in range(2):
+        own = worlds.solver.world(worlds.state, world)
+        np.testing.assert_array_equal(own.positions.numpy(), simulation.positions())

@@ -98,6 +98,30 @@ def test_a_saved_state_goes_on_to_the_bit(tmp_path: Any) -> None:
     assert state_hash(first.state) == state_hash(second.state)
 
 
+def test_worlds_whose_holds_slide_move_as_each_alone() -> None:
+    commands = [0.02, -0.02, 0.01]
+
+    def sliding_block(worlds: int | None = None) -> Simulation[fem.Solver]:
+        solid = fem.Solid(tet_beam(0.06, 0.015, 0.015, cells=(4, 1, 1)), SOFT).fix(lambda p: p[:, 0] < 1e-9)
+        slide = fem.Slide(
+            name="slide", where=lambda p: p[:, 0] < 1e-9, direction=(0, 1, 0), travel=(-0.1, 0.1), travel_rate=0.3
+        )
+        return fem.simulation(
+            solid, obstacles=[ground(height=-0.009)], actuators=[slide], dt=5e-3, device="cpu", threads=1,
+            linear="kept", worlds=worlds,
+        )  # fmt: skip
+
+    together = sliding_block(worlds=3)
+    together.controls["slide"] = commands
+    together.step(8)
+    for world, command in enumerate(commands):
+        alone = sliding_block()
+        alone.controls["slide"] = command
+        alone.step(8)
+        own = together.solver.world(together.state, world)
+        np.testing.assert_array_equal(own.positions.numpy(), alone.positions())
+
+
 def test_it_is_refused_where_it_is_of_no_use() -> None:
     with pytest.raises(InvalidValue, match="touches nothing"):
         fem.simulation(block(), linear="kept", device="cpu")

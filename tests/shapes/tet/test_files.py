@@ -91,6 +91,8 @@ def test_names_sizes_and_scales_are_checked(tmp_path: Path) -> None:
         TetMesh.read(tmp_path / "mesh.stl")
     with pytest.raises(InvalidMesh, match="more than 10"):
         TetMesh.read(path, max_bytes=10)
+    with pytest.raises(InvalidValue, match="max_bytes = 0 cannot be used"):
+        TetMesh.read(path, max_bytes=0)
     with pytest.raises(InvalidValue, match="scale = 0"):
         TetMesh.read(path, scale=0.0)
 

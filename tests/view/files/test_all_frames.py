@@ -80,7 +80,9 @@ def test_trajectories_as_npz(recording: Path, tmp_path: Path) -> None:
 def test_trajectories_skip_frames(recording: Path) -> None:
     with Recording(recording) as opened:
         found = trajectories(opened, every=2)
+        alone = trajectories(opened, every=10**20)
     assert found["steps"].tolist() == [0, 2, 4]
+    assert alone["steps"].tolist() == [0]
     np.testing.assert_array_equal(found["grains/positions"], [grains_at(i) for i in (0, 2, 4)])
 
 

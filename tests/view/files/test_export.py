@@ -132,6 +132,7 @@ def test_page_data_is_what_was_recorded(recording: Path) -> None:
 
 def test_a_page_plays_at_most_the_frames_that_it_is_asked_for(recording: Path) -> None:
     np.testing.assert_array_equal(chosen_frames(Recording(recording), 5.0), [0, 2, 4, 6, 8, 10])
+    np.testing.assert_array_equal(chosen_frames(Recording(recording), 1e300), np.arange(11))
 
 
 def test_parts_that_change_make_new_runs(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
+from annelid.core.numbers import is_whole
 from annelid.core.readback import Mirror, Readings
 from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
@@ -222,14 +223,14 @@ class Contacts:
         if isinstance(wanted, str):
             self._require_one(wanted)
         for number, (given, rigid) in enumerate(zip(self.given, self.rigids, strict=True)):
-            named = isinstance(wanted, str) and rigid.name == wanted
-            if wanted is given or wanted is rigid or named or (isinstance(wanted, int) and wanted == number):
+            named = isinstance(wanted, str) and wanted == rigid.name != ""
+            if wanted is given or wanted is rigid or named or (is_whole(wanted, 0) and wanted == number):
                 return number
         raise UnknownName("obstacle", str(wanted), [rigid.name or str(n) for n, rigid in enumerate(self.rigids)])
 
     def _require_one(self, name: str) -> None:
         """Refuse a name that several obstacles have."""
-        called = [number for number, rigid in enumerate(self.rigids) if rigid.name == name]
+        called = [number for number, rigid in enumerate(self.rigids) if name == rigid.name != ""]
         if len(called) > 1:
             raise InvalidValue(
                 f"{len(called)} obstacles are called {name!r}, numbers {', '.join(map(str, called))}: give them "

@@ -20,7 +20,7 @@ from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.reduced import ReducedContact
 from annelid.fem.contact.stiffness import Stiffness, added, own_blocks
 from annelid.fem.linalg.kept_factor import KeptFactor
-from annelid.fem.linalg.unknowns import NotPositiveDefinite
+from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Holds, Settings
 
@@ -169,8 +169,14 @@ class KeptNewton(TouchingNewton):
         self._here = positions
         super()._arrive(positions, fraction, holds)
 
-    def _factor(self) -> None:
-        """A factor to guess with, where held nodes move, shifted if need be."""
+    def _guess_free(self, solver: Linear) -> None:
+        """Into the step: how free nodes answer to the residual by the factor that is kept, or one that is made.
+
+        An old one is turned to where nodes are: how it was turned last is no part of a state, and may be another
+        world's.
+        """
+        if self.kept.age >= 0:
+            self.kept.turn()
         shift = 0.0
         while self.kept.age < 0:
             try:
@@ -179,6 +185,7 @@ class KeptNewton(TouchingNewton):
                 shift = max(4.0 * shift, FIRST_SHIFT)
                 if shift > LAST_SHIFT:
                     raise
+        solver.solve(self._residual, self._step)
 
     def _renewed(self) -> float:
         """The direction with a new factor, shifted if need be; its slope [J]."""

@@ -82,6 +82,7 @@ class TouchingNewton(Newton):
 
     def _arrive(self, positions: wp.array[Any], fraction: float, holds: Holds) -> None:
         """Bring what is held or driven to where it belongs, in parts where something is in the way."""
+        self._let_slide(0.0)  # what the step before, or another world, has left of it is no part of a state
         for _ in range(_DETOURS):
             self.contacts.follow(positions, guessed=True)
             self.contacts.wait()
@@ -109,8 +110,7 @@ class TouchingNewton(Newton):
             return False
         model.assembly.evaluate(positions)
         model.assembly.multiply(self._jump.reshape((-1, 1)), self._residual.reshape((-1, 1)))
-        self._factor()
-        model.linear.solve(self._residual, self._step)  # pairs may be left out: it is a guess
+        self._guess_free(model.linear)  # pairs may be left out
         self._add(self._jump, self._step, -1.0, self._step)
         return True
 

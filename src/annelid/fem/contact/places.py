@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
+from annelid.core.arrays import as_truths
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
 from annelid.fem.contact.obstacles import Form, poses_of
@@ -28,13 +29,14 @@ def on_device(given: Any, dtype: Any, worlds: int, what: str, device: wp.Device)
     """
     if isinstance(given, wp.array):
         return given
-    width: tuple[int, ...] = () if dtype is wp.bool else (len(dtype()),)
+    truths = dtype is wp.bool
+    width: tuple[int, ...] = () if truths else (len(dtype()),)
     try:
-        values = np.asarray(given, bool if dtype is wp.bool else float)
+        values = as_truths(what, given) if truths else np.asarray(given, float)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.shape not in (width, (worlds, *width)) or not np.isfinite(values).all():
-        each = "true or false" if dtype is wp.bool else f"{width[0]} finite numbers"
+        each = "true or false" if truths else f"{width[0]} finite numbers"
         raise InvalidValue(f"{what} must be {each} for all worlds or for each of {worlds}, not {given!r}.")
     if dtype is wp.quatd:
         values = _of_length_one(values, what, given)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_word
 from annelid.shapes.values import as_axis, require_positive
 
 _QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
@@ -52,6 +52,7 @@ class Fabric(Named):
     facing: str | ArrayLike | None = None
 
     def __post_init__(self) -> None:
+        require_word("the name of a fabric", self.name)
         require_positive(f"thickness of {self.name}", self.thickness)
         along, across = self.moduli
         for value in (along, across, along if self.shear_modulus is None else self.shear_modulus):
@@ -73,7 +74,7 @@ class Fabric(Named):
             given = np.asarray(self.modulus, float)
         except (TypeError, ValueError):
             given = np.empty(0)
-        if given.shape not in ((), (2,)):
+        if given.shape not in ((), (2,)) or np.asarray(self.modulus).dtype == bool:
             raise InvalidValue(f"modulus of {self.name} must be a number or two [Pa], not {self.modulus!r}.")
         along, across = np.broadcast_to(given, 2).tolist()
         return along, across

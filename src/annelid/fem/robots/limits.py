@@ -41,12 +41,11 @@ class Limits:
             rate: Largest change in a second.
         """
         try:
-            low, high = (span, span) if isinstance(span, (int, float)) else span
-            low, high, rate = float(low), float(high), float(rate)
+            low, high = (span, span) if isinstance(span, float | Real) else span
         except (TypeError, ValueError):
             raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, or one to hold it at.") from None
         _require_usable(name, low, high, rate)
-        return cls(low, high, rate)
+        return cls(float(low), float(high), float(rate))
 
     @property
     def held(self) -> bool:
@@ -91,10 +90,14 @@ def relimited(
 
 def _require_usable(name: str, low: float, high: float, rate: float) -> None:
     """Refuse limits that are no numbers or exclude every value, and a rate that lets nothing change."""
-    ends = all(isinstance(end, Real) and not math.isnan(end) for end in (low, high))
-    if not ends or (low == high and math.isinf(low)):
+    if not all(map(_is_end, (low, high))) or (low == high and math.isinf(low)):
         raise InvalidValue(f"{name} = {(low, high)!r} cannot be used; give two numbers, the lower first.")
     if low > high:
         raise InvalidValue(f"{name}: the limits {low:g} and {high:g} exclude every value; give the lower first.")
-    if not (isinstance(rate, Real) and rate > 0.0):
+    if not (_is_end(rate) and rate > 0.0):
         raise InvalidValue(f"{name}: a rate of {rate!r} a second lets it never change; give a number above 0.")
+
+
+def _is_end(value: object) -> bool:
+    """Whether a value is a number, perhaps an infinite one; truth values are none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)

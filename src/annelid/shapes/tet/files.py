@@ -11,6 +11,7 @@ from annelid.core.archives import Arrays, Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.files import as_path
 from annelid.shapes.tet.meshio_files import MAX_BYTES
+from annelid.shapes.values import require_positive
 
 KIND = Kind("annelid-tetrahedra", 2, "a mesh that TetMesh.save wrote")
 
@@ -29,6 +30,7 @@ def write_tetrahedra(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]
 def load_tetrahedra(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Arrays:
     """The arrays of an .npz file that `write_tetrahedra` wrote; sizes are checked before anything is unpacked."""
     path = _archive_path(path)
+    require_positive("max_bytes", max_bytes)
     _, arrays = read_archive(path, KIND, max_bytes=max_bytes)
     missing = [name for name in _REQUIRED if name not in arrays]
     if missing:

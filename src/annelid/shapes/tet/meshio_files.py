@@ -47,6 +47,7 @@ def _require_readable(path: Path, max_bytes: int) -> None:
         raise InvalidMesh(f"{path} has the suffix {path.suffix!r}; tetrahedra are read from {', '.join(SUFFIXES)}.")
     if not path.is_file():
         raise InvalidMesh(f"there is no file {path}; give the path of a gmsh or VTK file.")
+    require_positive("max_bytes", max_bytes)
     if (size := path.stat().st_size) > max_bytes:
         raise InvalidMesh(f"{path} has {size} bytes, more than {max_bytes}; coarsen the mesh, or raise max_bytes.")
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.files import as_path, replaced
-from annelid.core.numbers import is_number
+from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_kind, require_truth, require_word
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Plane, Snapshot
@@ -104,7 +104,7 @@ def _check(options: ExportOptions) -> None:
         raise InvalidValue(f"frame must be a whole number, not {options.frame!r:.60}.")
     if options.at is not None and not isinstance(options.at, Real):
         raise InvalidValue(f"at {options.at!r:.60} must be a time [s].")
-    if isinstance(options.every, bool) or not isinstance(options.every, int) or options.every < 1:
+    if not is_whole(options.every, 1):
         raise InvalidValue(f"every {options.every} must be a number of frames, 1 or more.")
     if options.frame is not None and options.at is not None:
         raise InvalidValue(f"give either frame={options.frame} or at={options.at}, not both.")

@@ -52,7 +52,7 @@ def page_data(recording: Recording, *, title: str, fps: float, color_field: str 
 def chosen_frames(recording: Recording, fps: float) -> np.ndarray:
     """Frames to show: at most `fps` a second of the reel, and no more than a page can hold."""
     times = recording.reel
-    slots = np.floor((times - times[0]) * fps + 1e-6).astype(np.int64)
+    slots = np.floor((times - times[0]) * fps + 1e-6)
     picks = np.flatnonzero(np.diff(slots, prepend=-1))
     room = max(2, int(_MAX_BYTES / max(_frame_bytes(recording.frame(0)), 1)))
     if len(picks) > room:

@@ -33,7 +33,7 @@ class Reel:
         self, recording: Recording, *, every: int = 1, field: str | None = None, told: Told | None = None
     ) -> None:
         self.recording, self._told = recording, told
-        self.picks = np.arange(0, len(recording), every)
+        self.picks = np.arange(0, len(recording), min(every, len(recording)))
         self.times: np.ndarray = recording.reel[self.picks]
         field = field or next((name for part in finite_parts(recording.frame(0)) for name in part.fields), None)
         self.low, self.high, ranges = self._look(field)
