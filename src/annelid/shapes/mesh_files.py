@@ -12,12 +12,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.core.files import as_path
-<<<<<<< HEAD
-from annelid.core.numbers import is_number
-from annelid.shapes.values import Floats, Indices
-=======
 from annelid.shapes.values import Floats, Indices, require_positive
->>>>>>> fresh-c
 
 SUFFIXES = (".stl", ".obj", ".ply")
 """Formats that can be read and written."""
@@ -29,12 +24,7 @@ MAX_BYTES = 512 * 1024**2
 def read_triangles(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Floats, Indices]:
     """Vertices [n, 3] and triangles [m, 3] of a file, checked but not merged."""
     path = as_path(path)
-<<<<<<< HEAD
-    if not (is_number(max_bytes) and max_bytes > 0):
-        raise InvalidValue(f"max_bytes must be above 0 [B], not {max_bytes!r:.60}.")
-=======
     require_positive("max_bytes", max_bytes)
->>>>>>> fresh-c
     data = _read_bytes(path, _suffix(path), max_bytes)
     try:
         vertices, triangles = _parse(data, path.suffix.lower()[1:])
