@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.allowances import body_speed
+from annelid.grains.kernels.allowances import body_speed, note_divergence
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -124,6 +124,7 @@ def move_told_body(features: Features) -> wp.Function:
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
         speed = body_speed(b, bodies)
+        note_divergence(speed, step, lists)
         travel = bodies.travel[b] + dt * speed
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed
