@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from annelid import grains
 from annelid.core.simulation import Simulation
-from annelid.shapes import Box, Rigid, Surface
+from annelid.shapes import Box, Capsule, Cylinder, Rigid, Surface, turned_about
 from annelid.shapes.extrusion import prism
 
 OUTLINE = [(0.0, 0.0), (0.1, 0.0), (0.1, 0.03), (0.03, 0.03), (0.03, 0.1), (0.0, 0.1)]
@@ -53,6 +55,20 @@ def test_a_rod_in_flight_precesses_as_euler_says() -> None:
     wanted = Rotation.from_rotvec(np.array(momentum) / across * seconds).apply([0.0, 0.0, 1.0])
     turn = Rotation.from_quat(simulation.solver.readout.body_turn(simulation.state, rod))
     np.testing.assert_allclose(turn.apply([0.0, 0.0, 1.0]), wanted, atol=3e-3)
+
+
+@pytest.mark.parametrize("axis", ["x", "z", (1.0, 2.0, -1.0)])
+@pytest.mark.parametrize("shape", [Capsule, Cylinder])
+def test_the_turn_of_a_rod_is_that_of_its_frame_wherever_its_axis_points(shape: Any, axis: Any) -> None:
+    rod = Rigid(shape(0.01, 0.05, axis=axis), motion="driven", rotation=turned_about("y", 0.3), spin=(0.0, 2.0, 0.0))
+    simulation = _flying(rod)
+    simulation.sensors.add("turn", grains.orientation_of(rod))
+    for angle in (0.3, 0.5):
+        turn = simulation.solver.readout.body_turn(simulation.state, rod)
+        wanted = np.array(turned_about("y", angle))
+        np.testing.assert_allclose(turn * np.sign(turn @ wanted), wanted, atol=1e-5)
+        np.testing.assert_allclose(np.abs(simulation.sensors["turn"][0]), np.abs(turn), atol=1e-6)
+        simulation.run(0.1)
 
 
 @pytest.mark.parametrize("beside", [0.0, 0.02, 0.029, 0.035])
