@@ -140,8 +140,9 @@ def require_color(what: str, given: object) -> None:
     """Refuse what is neither three numbers from 0 to 1 nor None, which leaves a colour to others."""
     if given is None:
         return
-    listed = isinstance(given, Sequence) and not isinstance(given, str)
-    parts = given if listed or (isinstance(given, np.ndarray) and given.ndim == 1) else ()
+    parts = given if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else ()
+    if isinstance(parts, np.ndarray):
+        parts = np.atleast_1d(parts)  # an array that holds one number has no length
     if len(parts) != 3 or not all(is_number(part) and 0.0 <= part <= 1.0 for part in parts):
         raise InvalidValue(f"{what} must be three numbers from 0 to 1 (red, green, blue), not {given!r:.60}.")
 
