@@ -138,6 +138,15 @@ def test_what_is_no_body_no_bed_no_surface_and_no_option() -> None:
 def test_a_stretch_that_cannot_be_kept_closed() -> None:
     with pytest.raises(InvalidValue, match="stretched by 30: use a finer pitch"):
         coupling.closing_radii(block(), 0.01, stretch=30.0)
+    with pytest.raises(InvalidValue, match="stretch must be a factor of 1 or more, not 1000000"):
+        coupling.closing_radii(block(), 0.01, stretch=10**400)
+
+
+@pytest.mark.parametrize("radius", [None, "fine", -0.01, float("nan"), np.zeros(3)])
+def test_a_radius_of_grains_that_is_none(radius: Any) -> None:
+    for asked in (coupling.standoff, coupling.closing_radii):
+        with pytest.raises(InvalidValue, match="grain_radius = .* cannot be used; give a finite number above 0"):
+            asked(block(), radius)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +154,7 @@ def test_a_stretch_that_cannot_be_kept_closed() -> None:
     [
         ({"springs": 3}, "options of springs must be values by name, .*, or None, not int: 3"),
         ({"grains": "fine"}, "options of grains must be values by name, .*, or None, not str: 'fine'"),
+        ({"grain_dt": np.array([1e-3, 1e-3])}, "grain_dt is an option of solids among grains, .*: leave it out"),
         ({"actuators": 3}, "actuators must be a list of actuators, not int: 3"),
         ({"inside": ["push"]}, "no way with a body inside the bed named"),
     ],

@@ -54,6 +54,25 @@ def test_save_and_load(device: str, tmp_path: Path) -> None:
     assert second.state_hash() == first.state_hash()
 
 
+@pytest.mark.parametrize("before", [3, 47, 110])  # in flight, as it meets the bed, and in it
+def test_what_was_edited_is_saved_and_goes_on_in_pieces_and_elsewhere(before: int, tmp_path: Path) -> None:
+    first = _falling()
+    first.step(before)
+    with first.edit() as edit:
+        corner = edit.masses()[:1]
+        edit.remove_masses(corner, with_springs=True)
+        edit.change_masses(edit.masses()[-3:], velocities=(0.4, 0.0, 0.2))
+    first.step(9)
+    first.save(tmp_path / "edited")
+    first.step(60)
+    for threads in (1, 2):
+        second = _falling(threads=threads)
+        second.load(tmp_path / "edited")
+        for steps in (1, 24, 35):
+            second.step(steps)
+        assert second.state_hash() == first.state_hash()
+
+
 def test_what_a_cpu_leaves_out_of_a_checkpoint_is_found_on_cuda() -> None:
     simulation = _falling()
     simulation.step(150)

@@ -100,3 +100,38 @@ def test_or_left_as_they_are() -> None:
     assert np.allclose(grains.Model(bed, world=world, overlapping="allow", device="cpu").bed.positions, bed.positions)
     with pytest.raises(UnknownName, match="refuse"):
         grains.Model(bed, world=world, overlapping="ignore", device="cpu")
+
+
+@pytest.mark.parametrize("too_fast", ["warn", "substep"])
+def test_a_body_that_is_pulled_to_infinity_diverges_and_the_rest_goes_on_from_before(too_fast: str) -> None:
+    bed = grains.Bed([[0.0, 0.0, RADIUS], [0.0, 0.05, RADIUS]], RADIUS)
+    ball = Rigid(Sphere(0.01), motion="free", position=(0.0, 0.0, 0.1), name="ball")
+    pull = grains.force_control("pull", ball, "x", low=-1e38, high=1e38)
+    simulation = grains.simulation(
+        bed, obstacles=[Plane(), ball], controls=[pull], too_fast=too_fast, device="cpu", threads=1
+    )
+    simulation.step(5)
+    simulation.controls["pull"] = 1e38
+    with pytest.raises(SimulationDiverged, match="diverged at step 6"):
+        simulation.step(100)
+    assert simulation.step_count == 5
+    simulation.controls["pull"] = 0.0
+    simulation.step(20)
+    assert simulation.solver.readout.body_position(simulation.state, ball)[0] == 0.0
+
+
+def test_what_spins_apart_is_called_by_its_name() -> None:
+    bed = grains.Bed([[0.0, 0.0, RADIUS]], RADIUS)
+    top = Rigid(Sphere(0.01), motion="free", position=(0.0, 0.0, 0.1), name="top")
+    turn = grains.torque_control("turn", top, "z", low=0.0, high=1e14)
+    simulation = grains.simulation(bed, obstacles=[Plane(), top], controls=[turn], device="cpu", threads=1)
+    simulation.controls.command({"turn": 1e13}, ramp=1.0)
+    with pytest.raises(SimulationDiverged, match="a Sphere named 'top', moves fastest, at .* a weaker force or torque"):
+        simulation.step(2000)
+
+
+def test_a_step_that_would_be_taken_as_millions_is_a_divergence() -> None:
+    bed = grains.Bed([[0.0, 0.0, RADIUS]], RADIUS, velocities=[[1e8, 0.0, 0.0]])
+    simulation = grains.simulation(bed, obstacles=[Plane()], dt=1e-3, too_fast="substep", device="cpu", threads=1)
+    with pytest.raises(SimulationDiverged, match=r"taken as 2e\+07 smaller ones: grain 0 moves fastest, .* helps\.$"):
+        simulation.step(3)

@@ -14,6 +14,8 @@ from annelid.grains.filling import fill, jittered_lattice, pour
 from annelid.robots import Sandbox
 from annelid.shapes import Box, Medium, Plane, Rigid, Sphere
 
+BED = grains.Bed([[0.0, 0.0, 0.1], [0.0, 0.0, 0.2]], 0.01)
+
 
 def simulated(obstacles: Any = (), **options: Any) -> Any:
     return grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=obstacles, device="cpu", **options)
@@ -73,6 +75,7 @@ def driven(path: Any) -> Rigid:
         (lambda: simulated(iterations=True), "iterations must be a number, not True"),
         (lambda: simulated(paper_gamma=3), "paper_gamma must be a share from 0 to 1, not 3"),
         (lambda: simulated(converge="no"), "converge must be True, False or 'auto', not 'no'"),
+        (lambda: simulated(world_of=[10**9]), "world_of names world 1000000000, and 1 grains and bodies"),
         (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),
         (lambda: commanded(name=["lift"]), "the name of a control must be a word"),
         (lambda: commanded(low="far"), "needs finite numbers low ≤ rest ≤ high"),
@@ -91,6 +94,17 @@ def driven(path: Any) -> Rigid:
         (lambda: Medium(name="mud", parts=None), "parts of a medium must be three factors"),  # type: ignore[arg-type]
         (lambda: simulated().parameters.randomise(["gravity"]), "distributions must be a table such as"),  # type: ignore[arg-type]
         (lambda: reserved(None), "places = None cannot be used; give a whole number"),
+        (lambda: BED.moved([1.0, 2.0]), "the shift of a bed = \\[1.0, 2.0\\] cannot be used"),
+        (lambda: BED.moved("up"), "the shift of a bed = 'up' cannot be used"),
+        (lambda: BED.where("all"), "must be a mask of 2 truth values or indices below 2, not 'all'"),
+        (lambda: BED.where([True, False, True]), "a mask of 2 truth values"),
+        (lambda: BED.where([2]), "indices below 2, not '\\[2\\]'"),
+        (lambda: BED.repeated(0), "count of copies of a bed = 0 cannot be used; give a whole number from 1"),
+        (lambda: BED + 1, "what is added to a bed must be a grains.Bed, not int: 1"),
+        (lambda: BED.copy(velocites=np.zeros((2, 3))), "named 'velocites'. Did you mean 'velocities'?"),
+        (lambda: grains.Bed([[0, 0, 10**400]], 0.01), "positions must be an array of numbers"),
+        (lambda: grains.height_map((0, 0), (1, 1), np.array("few")), "the cells of a height map are two whole numbers"),
+        (lambda: Rigid(Sphere(0.1), color=np.array(1.0)), "color of a rigid body must be three numbers"),
         (lambda: driven(lambda times: np.zeros(3)), "positions of shape \\[k, 3\\] and quaternions"),
         (lambda: driven(lambda times: (np.zeros((1, 2)), np.ones((1, 4)))), "not \\[1, 2\\] and \\[1, 4\\] for 1"),
         (lambda: driven(lambda times: (np.zeros((1, 3)), np.zeros((1, 4)))), "a quaternion of 0"),

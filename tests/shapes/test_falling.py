@@ -52,6 +52,17 @@ def test_a_rod_that_flies_in_askew_comes_to_rest_the_same_in_steps_half_as_long(
     assert ends[0][2] < 0.02, "its lower side is below the surface"
 
 
+@pytest.mark.parametrize("spin", [(1.0, 60.0, 2.0), (200.0, 3.0, 60.0)])
+def test_a_plate_that_tumbles_above_the_ground_keeps_its_angular_momentum(spin: tuple[float, float, float]) -> None:
+    plate = Rigid(Box((0.1, 0.02, 0.005)), motion="free", position=(0.0, 0.0, 30.0), spin=spin)
+    flying = simulation(SAND, [plate], device="cpu")
+    before = flying.summary()
+    flying.run(1.0)
+    after = flying.summary()
+    size = np.linalg.norm(before.angular_momentum)
+    np.testing.assert_allclose(after.angular_momentum, before.angular_momentum, atol=1e-9 * size)
+
+
 def test_pieces_have_the_area_of_the_surface_and_close() -> None:
     normals, arms, areas = pieces_of(Rigid(Box((0.1, 0.2, 0.3))))
     assert areas.sum() == pytest.approx(0.22)

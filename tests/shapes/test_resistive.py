@@ -139,12 +139,30 @@ def test_angles_outside_of_the_map_are_refused() -> None:
         plane_stress(np.ones(9), -np.pi / 2, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: plane_stress(np.ones(3), 0.0, 0.0), "coefficients of the law in a plane must be 9 finite numbers"),
+        (lambda: plane_stress("sand", 0.0, 0.0), "coefficients .* must be given as numbers, not 'sand'"),
+        (lambda: plane_stress(np.ones(9), "steep", 0.0), "an angle of the map must be given as numbers, not 'steep'"),
+        (lambda: plane_stress(np.ones(9), np.zeros(2), np.zeros(3)), "of one shape, not \\[2\\] and \\[3\\]"),
+        (lambda: space_stress(0.0, 0.0, 0.0, parts=(1.0,)), "parts of the law in space must be 3 finite numbers"),
+        (lambda: resistance_of(-1500.0, 0.5), "density = -1500.0 cannot be used; give a finite number above 0"),
+        (lambda: resistance_of(1500.0, "rough"), "internal_friction 'rough' is outside 0.3 to 0.9"),
+        (lambda: friction_angle_of(0.0, 1500.0), "resistance = 0.0 cannot be used"),
+    ],
+)
+def test_numbers_of_a_law_that_are_none_are_refused(wrong: Any, sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        wrong()
+
+
 def test_media_without_coefficients_are_refused() -> None:
     with pytest.raises(InvalidValue, match=r"the medium 'glass' has no nine coefficients for law='2d': use law='3d'"):
         ResistiveGround("glass", law="2d")
     with pytest.raises(UnknownName, match=r"no medium named 'sand-lose'. Did you mean 'sand-loose'"):
         ResistiveGround("sand-lose")
-    with pytest.raises(InvalidValue, match=r"internal_friction 1 is outside 0.3 to 0.9"):
+    with pytest.raises(InvalidValue, match=r"internal_friction 1.0 is outside 0.3 to 0.9"):
         resistance_of(1600.0, 1.0)
     with pytest.raises(InvalidValue, match=r"coefficients of a medium must be 9 numbers"):
         Medium(name="short", coefficients=(1.0, 2.0))

@@ -141,6 +141,8 @@ def require_color(what: str, given: object) -> None:
     if given is None:
         return
     parts = given if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) else ()
+    if isinstance(parts, np.ndarray):
+        parts = np.atleast_1d(parts)  # an array that holds one number has no length
     if len(parts) != 3 or not all(is_number(part) and 0.0 <= part <= 1.0 for part in parts):
         raise InvalidValue(f"{what} must be three numbers from 0 to 1 (red, green, blue), not {given!r:.60}.")
 

@@ -157,7 +157,7 @@ def simulation(
         require_kind(f"options of {name}", options, (Mapping, NoneType), "values by name, {name: value}, or None")
     require_kind("actuators", actuators, Sequence, "a list of actuators")
     if isinstance(body, fem.Solid):
-        _require_left_out("a fem.Solid", "spring bodies", spring_dt=spring_dt != "auto", springs=bool(springs))
+        _require_left_out("a fem.Solid", "spring bodies", spring_dt=_given(spring_dt), springs=bool(springs))
         if worlds is not None:
             raise InvalidValue(
                 f"a solid among grains is simulated in one world so far, not in worlds={worlds!r}: leave worlds out, "
@@ -186,7 +186,7 @@ def simulation(
         )
         lead_joints(among, controls)
         return among
-    given = {"grain_dt": grain_dt != "auto", "actuators": len(actuators) > 0, "solid": bool(solid)}
+    given = {"grain_dt": _given(grain_dt), "actuators": len(actuators) > 0, "solid": bool(solid)}
     _require_left_out("a springs.Body", "solids", **given)
     world = World(
         dt=dt,
@@ -212,6 +212,11 @@ def simulation(
     made = Simulation(Solver(model, threads=threads))
     lead_joints(made, controls)
     return made
+
+
+def _given(step: float | Auto) -> bool:
+    """Whether a step was given, whatever it is: an array must not be compared with a word."""
+    return not (isinstance(step, str) and step == "auto")
 
 
 def _require_left_out(body: str, others: str, **given: bool) -> None:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
 from annelid.coupling.division import FINEST, Division, divided
 from annelid.coupling.facets import facets, hole_reaches
 from annelid.coupling.holes import hole_reach, require_fine, require_skinned
 from annelid.coupling.outline import Outline
 from annelid.shapes import TriangleMesh
-from annelid.shapes.values import as_points
+from annelid.shapes.values import as_points, require_positive
 from annelid.springs import Body
 
 STRETCH = 1.15
@@ -57,6 +58,7 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
         grain_radius: Radius of the smallest grain [m].
         stretch: How much longer the surface may become, as a factor.
     """
+    grain_radius = require_positive("grain_radius", grain_radius)
     _require_stretch(stretch)
     closed_surface(body)
     require_skinned(body)
@@ -93,8 +95,8 @@ def points_on(body: Outline, grain_radius: float, *, stretch: float = STRETCH) -
 
 
 def _require_stretch(stretch: float) -> None:
-    if not (isinstance(stretch, (int, float)) and np.isfinite(stretch) and stretch >= 1.0):
-        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch!r}.")
+    if not (is_number(stretch) and stretch >= 1.0):
+        raise InvalidValue(f"stretch must be a factor of 1 or more, not {stretch!r:.60}.")
 
 
 def closing_radii(body: Body, grain_radius: float, *, stretch: float = STRETCH) -> np.ndarray:

@@ -11,8 +11,14 @@ from numpy.typing import ArrayLike
 
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue
-from annelid.core.options import Named
+from annelid.core.options import Named, require_kind
 from annelid.grains.material import Grain
+from annelid.shapes.values import as_vector, require_count
+
+_ROWS = ("positions", "radii", "kinds", "velocities", "spins")
+"""What each grain has of its own."""
+
+_MOST_COPIES = 1_000_000
 
 
 @dataclass(eq=False, repr=False)
@@ -89,33 +95,48 @@ class Bed(Described, Named):
 
     def copy(self, **changes: Any) -> Bed:
         """A copy with some arrays changed."""
-        names = ("positions", "radii", "materials", "kinds", "velocities", "spins")
-        return Bed(**{name: changes.get(name, getattr(self, name)) for name in names})
+        own = {name: getattr(self, name) for name in (*_ROWS, "materials")}
+        return Bed(**{**own, **changes})
 
     def moved(self, by: ArrayLike) -> Bed:
         """A copy, moved by a vector [m]."""
-        return self.copy(positions=self.positions + np.asarray(by, float))
+        return self.copy(positions=self.positions + np.array(as_vector("the shift of a bed", by)))
 
-    def where(self, keep: np.ndarray) -> Bed:
+    def where(self, keep: ArrayLike) -> Bed:
         """The grains for which a mask holds, or of some indices."""
-        parts = {name: getattr(self, name)[keep] for name in ("positions", "radii", "kinds", "velocities", "spins")}
-        return Bed(**parts, materials=self.materials)
+        rows = _chosen(keep, len(self))
+        return self.copy(**{name: getattr(self, name)[rows] for name in _ROWS})
 
     def repeated(self, count: int) -> Bed:
         """So many copies, one after the other, each in the same place."""
-        names = ("positions", "radii", "kinds", "velocities", "spins")
-        rows = {name: getattr(self, name) for name in names}
-        tiled = {name: np.tile(row, (count,) + (1,) * (row.ndim - 1)) for name, row in rows.items()}
-        return Bed(**tiled, materials=self.materials)
+        count = require_count("count of copies of a bed", count, least=1, most=_MOST_COPIES)
+        return self.copy(**{name: np.concatenate([getattr(self, name)] * count) for name in _ROWS})
 
     def __add__(self, other: Bed) -> Bed:
         """Both beds together."""
+        require_kind("what is added to a bed", other, Bed, "a grains.Bed")
         joined = {
-            name: np.concatenate([getattr(self, name), getattr(other, name)])
-            for name in ("positions", "radii", "velocities", "spins")
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ROWS if name != "kinds"
         }
         kinds = np.concatenate([self.kinds, other.kinds + len(self.materials)])
         return Bed(**joined, kinds=kinds, materials=self.materials + other.materials)
+
+
+def _chosen(keep: ArrayLike, count: int) -> np.ndarray:
+    """Indices of the grains that a mask or a list of indices means, in a bed of so many."""
+    try:
+        given = np.asarray(keep)
+    except ValueError:  # rows of several lengths
+        given = np.array(None)
+    if given.dtype == bool and given.shape == (count,):
+        return np.flatnonzero(given)
+    rows = given.astype(np.int64) if given.dtype.kind in "iu" or given.shape == (0,) else np.full(1, count)
+    if rows.ndim != 1 or not ((rows >= -count) & (rows < count)).all():
+        raise InvalidValue(
+            f"the grains to keep must be a mask of {count} truth values or indices below {count}, not "
+            f"{str(keep)[:60]!r}."
+        )
+    return rows
 
 
 def _vectors(name: str, values: ArrayLike, count: int | None) -> np.ndarray:
@@ -131,7 +152,7 @@ def _vectors(name: str, values: ArrayLike, count: int | None) -> np.ndarray:
 def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     try:
         return np.array(values, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"{name} must be an array of numbers, not {str(values)[:60]!r}.") from None
 
 

@@ -378,6 +378,12 @@ def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies:
         given = as_numbers("world_of", world_of, None)
         if given.shape != (count,) or given.dtype.kind not in "iu" or given.min() < 0:
             raise InvalidValue(f"world_of must be {count} whole numbers of 0 or more, one a grain.")
+        things = count + len(bodies)
+        if given.max() >= things:  # some would be empty, and nobody means a billion of those
+            raise InvalidValue(
+                f"world_of names world {given.max()}, and {things} grains and bodies are in no more than {things} "
+                "worlds: number them from 0."
+            )
         if worlds > 1 and given.max() >= worlds:
             raise InvalidValue(f"world_of names world {given.max()}, and there are the worlds 0 to {worlds - 1}.")
     if worlds > 1 and (elsewhere := [number for number, body in enumerate(bodies) if body.world]):

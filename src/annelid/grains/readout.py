@@ -17,7 +17,7 @@ from annelid.grains.kernels.readout import unsort
 from annelid.grains.model import Model, is_free
 from annelid.grains.packing import packing_fraction
 from annelid.grains.parameters import pulls_and_densities
-from annelid.grains.rigid import Solid
+from annelid.grains.rigid import Solid, Wall
 from annelid.shapes import Obstacle, Shape
 
 
@@ -89,8 +89,11 @@ class Readout:
         return self._body(state.places, body)
 
     def body_turn(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
-        """Quaternion (x, y, z, w), shape [4]."""
-        return self._body(state.turns, body)
+        """How its frame is turned, as `Rigid.rotation` is: a quaternion (x, y, z, w), shape [4]."""
+        turn, found = self._body(state.turns, body), self.model.bodies[self.model.number(body)]
+        if isinstance(found, Wall):
+            return turn
+        return np.asarray((Rotation.from_quat(turn) * Rotation.from_matrix(found.axes).inv()).as_quat())
 
     def body_velocity(self, state: Any, body: Obstacle | int | str) -> np.ndarray:
         """Velocity of the centre of mass [m/s], shape [3]."""

@@ -246,5 +246,6 @@ def height_map(low: ArrayLike, high: ArrayLike, cells: tuple[int, int], *, floor
 
 def _pair(given: Any) -> tuple[float, float] | None:
     """Two numbers, or None where it is something else."""
-    listed = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    row = isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    listed = list(given) if row else []
     return (float(listed[0]), float(listed[1])) if len(listed) == 2 and all(map(is_number, listed)) else None

@@ -56,6 +56,7 @@ from annelid.shapes.values import as_vector, require_count
 _BATCH, _CUDA_BATCH = 64, 16  # a graph of more steps takes longer to make than it saves
 _QUEUE = 64  # batches that CUDA is given before the host looks at them
 _GRAINS_A_THREAD = 200
+_MOST_PARTS = 10_000  # of a step; who would need more has diverged
 _MOST_PLACES = 100_000  # that a list can be given room for ahead of need
 
 
@@ -349,10 +350,7 @@ class Solver:
 
     def _substep(self, state: State) -> None:
         """Take one step, as several shorter ones while grains are fast."""
-        clock = int(state.clock.numpy()[0])
-        fastest = float(state.reach.numpy()[LIMIT])
-        reach = 0.5 * self.model.parameters.smallest
-        parts = max(1, math.ceil(fastest * self.dt / reach))
+        clock, parts = int(state.clock.numpy()[0]), self._parts(state)
         self._set_step(self.dt / parts)
         self.bodies.pace.assign(np.array([[clock, 1.0 / parts]]))
         done = 0
@@ -364,6 +362,22 @@ class Solver:
             self._look_after(state)
         state.clock.assign(np.array([clock + 1], np.int64))
         self.bodies.pace.assign(np.array([[0.0, 1.0]]))
+
+    def _parts(self, state: State) -> int:
+        """In how many smaller steps the next one is to be taken."""
+        fastest = float(state.reach.numpy()[LIMIT])
+        if not math.isfinite(fastest):  # whoever looks at the steps goes back to the last good one
+            return 1
+        parts = max(1, math.ceil(fastest * self.dt / (0.5 * self.model.parameters.smallest)))
+        if parts > _MOST_PARTS:
+            step = int(state.clock.numpy()[0])
+            raise SimulationDiverged(
+                f"at t = {step * self.dt:.4g} s a step would be taken as {parts:.3g} smaller ones: "
+                f"{self.describe_divergence(state)}.",
+                time=step * self.dt,
+                step=step,
+            )
+        return parts
 
     def _set_step(self, dt: float) -> None:
         if self.model.parameters.dt != np.float32(dt):
@@ -382,8 +396,19 @@ class Solver:
         self.unbind()  # lists of another length were replaced
 
     def describe_divergence(self, state: State) -> str:
-        """The fastest grain and what helps, in words."""
+        """The fastest grain or body and what helps, in words."""
+        number, speed = self._fastest_body(state)
+        if speed > self.readout.largest_speed(state):
+            called = self.model.bodies[number].rigid.called(number % (len(self.model.bodies) // self.model.copies))
+            return f"{called}, moves fastest, at {speed:.3g} m/s; a weaker force or torque, or a shorter step, helps"
         return f"{self._fastest(state)}; a shorter step{self._remedy} helps"
+
+    def _fastest_body(self, state: State) -> tuple[int, float]:
+        """Number of the body whose surface moves fastest, and how fast [m/s]; 0 at rest where there are none."""
+        velocities, spins = (np.linalg.norm(a.numpy(), axis=1) for a in (state.body_velocities, state.body_spins))
+        reaches = [body.reach if isinstance(body, Solid) else 0.0 for body in self.model.bodies]
+        speeds = velocities + spins * np.array(reaches)
+        return (int(speeds.argmax()), float(speeds.max())) if len(speeds) else (0, 0.0)
 
     def _fastest(self, state: State) -> str:
         speeds = np.abs(self.readout.velocities(state)).max(axis=1)[: self.model.count - self.model.guests]
@@ -442,7 +467,8 @@ class Solver:
 
     @property
     def _remedy(self) -> str:
-        return "" if self.model.guests else ", or too_fast='substep'"
+        there = self.model.guests or self.model.world.too_fast == "substep"
+        return "" if there else ", or too_fast='substep'"
 
     def _report_speed(self, state: State) -> None:
         step = int(state.clock.numpy()[0])

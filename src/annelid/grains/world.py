@@ -38,18 +38,17 @@ class World(Named):
             something bounces, up to 8 where the step is too long for free bodies that fall, 50 with a tolerance, and
             the paper's method takes 3.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done, or
-            half of √(gR) where steps converge.
+            a fifth of √(gR) where steps converge.
         converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
             then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
-            and soft bodies, unless something bounces or `iterations` or `tolerance` is given, and not beside spring
-            bodies on CUDA.
+            and soft bodies, unless something bounces or `iterations` or `tolerance` is given.
         relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
         paper_gamma: Share of a partner's velocity that the paper's method assumes. The paper gives no number; from
             0.99 on, beds fall into a heap of coinciding grains.
         skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
-            grains are fast, and 0.4 on CUDA.
+            grains are fast, and 0.4 on CUDA and beside soft bodies.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.

@@ -47,6 +47,14 @@ def body_speed(b: int, bodies: Bodies) -> float:
 
 
 @wp.func
+def note_divergence(speed: float, step: int, lists: Lists):
+    """Note the first step after which something is faster than can be, or not finite."""
+    if not speed < 1.0e15:
+        if lists.trouble[0] < wp.int64(0):
+            lists.trouble[0] = lists.clock[0] + wp.int64(step + 1)
+
+
+@wp.func
 def others_move(world: int, parameters: Parameters, lists: Lists) -> float:
     """How far grains and guests beside a body may move before lists are made anew [m]."""
     return wp.max(0.5 * lists.reach[reach_place(wp.static(SKIN), world)], parameters.guest_skin)

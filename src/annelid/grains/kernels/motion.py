@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.allowances import allowance
+from annelid.grains.kernels.allowances import allowance, note_divergence
 from annelid.grains.kernels.layout import (
     APPROACH,
     FLAGS,
@@ -146,8 +146,6 @@ def finish(features: Features) -> wp.Function:
         grains_out.turning[i] = wp.vec4(spin[0] + turn[0], spin[1] + turn[1], spin[2] + turn[2], w[3])
         speed = wp.length(velocity)
         watch(i, end, speed, v[3], parameters, grains, lists)
-        if not speed < 1.0e15:
-            if lists.trouble[0] < wp.int64(0):
-                lists.trouble[0] = lists.clock[0] + wp.int64(step + 1)
+        note_divergence(speed, step, lists)
 
     return move

@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.allowances import body_speed
+from annelid.grains.kernels.allowances import body_speed, note_divergence
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -22,15 +22,14 @@ from annelid.grains.kernels.layout import (
     reach_place,
 )
 from annelid.grains.kernels.sums import ContactSum
+from annelid.shapes.kernels.spinning import spinning
 
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func
-def turned(turn: wp.quat, spin: wp.vec3, dt: float) -> wp.quat:
-    """A turn after a short time."""
-    rate = wp.quat(spin[0], spin[1], spin[2], 0.0) * turn
-    return wp.normalize(turn + 0.5 * dt * rate)
+_IN_FLIGHT = spinning(wp.float32)
+turned, spin_by = _IN_FLIGHT.turned, _IN_FLIGHT.spin_by
+turned_in_flight, spun_on = _IN_FLIGHT.turned_in_flight, _IN_FLIGHT.spun_on
 
 
 @functools.cache
@@ -50,8 +49,7 @@ def foresee_body(features: Features) -> wp.Function:
             twist = sums.angular + load[1] * dt
             push = (pull(form.world, parameters) + form.inverse_mass * load[0]) * dt
             bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
-            response = form.inverse_inertia * wp.quat_rotate_inv(turn, twist)
-            bodies.turning[b] = bodies.spins[b] + wp.quat_rotate(turn, response)
+            bodies.turning[b] = bodies.spins[b] + spin_by(turn, form.inverse_inertia, twist)
 
     return foresee
 
@@ -92,20 +90,18 @@ def move_told_body(features: Features) -> wp.Function:
         if form.motion == wp.static(FREE):
             turn = bodies.turns[b]
             push = (pull(form.world, parameters) + form.inverse_mass * told[0]) * dt
-            local = wp.quat_rotate_inv(turn, spin)
-            gyro = wp.cross(form.inertia * local, local)
-            twist = wp.quat_rotate_inv(turn, angular + told[1] * dt)
             velocity += push + form.inverse_mass * impulse
-            spin += wp.quat_rotate(turn, form.inverse_inertia * (twist + gyro * dt))
+            spin += spin_by(turn, form.inverse_inertia, angular + told[1] * dt)
+            end = turned_in_flight(turn, form.inertia, form.inverse_inertia, spin, dt)
+            spin = spun_on(turn, end, form.inertia, form.inverse_inertia, spin)
             push = (pull(form.world, parameters) + form.inverse_mass * told[2]) * dt
-            coming = wp.quat_rotate_inv(turn, sums.predicted_angular + told[3] * dt)
-            response = wp.quat_rotate(turn, form.inverse_inertia * coming)
+            response = spin_by(turn, form.inverse_inertia, sums.predicted_angular + told[3] * dt)
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
             bodies.forecast[b] = velocity + push + form.inverse_mass * sums.predicted
             bodies.turning[b] = spin + response
             bodies.places[b] = bodies.places[b] + dt * velocity
-            bodies.turns[b] = turned(turn, spin, dt)
+            bodies.turns[b] = end
         if form.motion == wp.static(DRIVEN):
             column = bodies.path_of[b]
             if column >= 0:
@@ -128,6 +124,7 @@ def move_told_body(features: Features) -> wp.Function:
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
         speed = body_speed(b, bodies)
+        note_divergence(speed, step, lists)
         travel = bodies.travel[b] + dt * speed
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed

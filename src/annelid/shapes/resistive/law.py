@@ -10,9 +10,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.numbers import is_number
 from annelid.shapes.resistive.kernels.polynomials import F1, F2, F3
+from annelid.shapes.values import require_positive
 
 COEFFICIENTS = ("A00", "A10", "B11", "B01", "B-11", "C11", "C01", "C-11", "D10")
 """Names of the nine coefficients of the law in a vertical plane (Li, Zhang and Goldman, Science 2013)."""
@@ -43,7 +47,8 @@ def plane_stress(
         direction: Angle gamma of the motion below the horizontal [rad], -90° to 90°.
     """
     against, up = plane_terms(tilt, direction)
-    return against @ np.asarray(coefficients, float), up @ np.asarray(coefficients, float)
+    nine = _row("coefficients of the law in a plane", coefficients, len(COEFFICIENTS))
+    return against @ nine, up @ nine
 
 
 def space_stress(
@@ -62,14 +67,15 @@ def space_stress(
         direction: Angle gamma of the motion below the horizontal [rad], -90° to 90°.
         parts: Factors on its terms along the normal, along the motion and down; 1 as published.
     """
+    factors = _row("parts of the law in space", parts, 3)
     beta, gamma = _angles(tilt, direction)
-    psi = np.asarray(turn, float)
+    psi = _angle(turn)
     _require_inside("psi, the turn of a plate,", psi, lowest_too=False)
     beta, gamma, psi = np.broadcast_arrays(beta, gamma, psi)
     ahead, aside = np.sin(beta) * np.cos(psi), np.sin(beta) * np.sin(psi)
     sunk, level = np.sin(gamma), np.cos(beta)
     terms = space_terms(sunk, level, ahead * np.cos(gamma) + sunk * level)
-    f1, f2, f3 = (part * (terms @ np.array(row)) for part, row in zip(parts, (F1, F2, F3), strict=True))
+    f1, f2, f3 = (part * (terms @ np.array(row)) for part, row in zip(factors, (F1, F2, F3), strict=True))
     return f1 * ahead + f2 * np.cos(gamma), f1 * aside, -f1 * level - f2 * sunk - f3
 
 
@@ -93,28 +99,47 @@ def resistance_of(density: float, internal_friction: float, *, gravity: float = 
         internal_friction: Tangent of the angle of internal friction, 0.3 to 0.9.
         gravity: [m/s²].
     """
-    if not _SOFTEST <= internal_friction <= _STIFFEST:
+    if not (is_number(internal_friction) and _SOFTEST <= internal_friction <= _STIFFEST):
         raise InvalidValue(
-            f"internal_friction {internal_friction:.3g} is outside {_SOFTEST} to {_STIFFEST}, for which the resistance "
-            "was fitted: give the resistance itself."
+            f"internal_friction {internal_friction!r:.60} is outside {_SOFTEST} to {_STIFFEST}, for which the "
+            "resistance was fitted: give the resistance itself."
         )
     mu = internal_friction
-    return density * gravity * (894.0 * mu**3 - 386.0 * mu**2 + 89.0 * mu)
+    weight = require_positive("density", density) * require_positive("gravity", gravity)
+    return weight * (894.0 * mu**3 - 386.0 * mu**2 + 89.0 * mu)
 
 
 def friction_angle_of(resistance: float, density: float, *, gravity: float = 9.81) -> float:
     """Angle of internal friction [°] at which `resistance_of` gives this resistance [N/m³], within its range."""
     slopes = np.linspace(_SOFTEST, _STIFFEST, 601)
     known = [resistance_of(density, float(mu), gravity=gravity) for mu in slopes]
-    return math.degrees(math.atan(float(np.interp(resistance, known, slopes))))
+    return math.degrees(math.atan(float(np.interp(require_positive("resistance", resistance), known, slopes))))
 
 
 def _angles(tilt: np.ndarray | float, direction: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Both angles of a map, refused outside of it."""
-    beta, gamma = np.broadcast_arrays(np.asarray(tilt, float), np.asarray(direction, float))
+    given = _angle(tilt), _angle(direction)
+    try:
+        beta, gamma = np.broadcast_arrays(*given)
+    except ValueError:
+        shapes = [list(angles.shape) for angles in given]
+        raise InvalidValue(f"angles of a map must be of one shape, not {shapes[0]} and {shapes[1]}.") from None
     _require_inside("beta, the tilt of a plate,", beta, lowest_too=False)
     _require_inside("gamma, the direction of its motion,", gamma, lowest_too=True)
     return beta, gamma
+
+
+def _angle(given: np.ndarray | float) -> np.ndarray:
+    """Angles as numbers."""
+    return as_numbers("an angle of the map", given)
+
+
+def _row(what: str, given: ArrayLike, count: int) -> np.ndarray:
+    """So many finite numbers."""
+    row = as_numbers(what, given)
+    if row.shape != (count,) or not np.isfinite(row).all():
+        raise InvalidValue(f"{what} must be {count} finite numbers, not {given!r:.80}.")
+    return row
 
 
 def _require_inside(what: str, angles: np.ndarray, *, lowest_too: bool) -> None:

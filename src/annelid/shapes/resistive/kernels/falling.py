@@ -9,6 +9,7 @@ import functools
 
 import warp as wp
 
+from annelid.shapes.kernels.spinning import spinning
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
@@ -19,6 +20,8 @@ def fall_kernel() -> wp.Kernel:
     """Many steps of each body, by one thread; a driven one keeps its velocity and spin."""
     functions = resistance(wp.float64)
     stress, flow, Ground = functions.stress, functions.flow, functions.Ground
+    flight = spinning(wp.float64)
+    turned, turned_in_flight, spun_on = flight.turned, flight.turned_in_flight, flight.spun_on
 
     @wp.func
     def felt(
@@ -62,7 +65,6 @@ def fall_kernel() -> wp.Kernel:
             yielding = turn * back * wp.transpose(turn)
             if not driven[body]:
                 v = v + dt * gravity
-                w = w - dt * (yielding * wp.cross(w, own * w))
             load = felt(ground, place, turn, v, w, firsts[body], firsts[body + 1], normals, arms, areas)
             force = wp.vec3d(load[0], load[1], load[2])
             torque = wp.vec3d(load[3], load[4], load[5])
@@ -77,8 +79,12 @@ def fall_kernel() -> wp.Kernel:
                     v = v + (dt / mass) * force
                     w = w + dt * (yielding * torque)
             place = place + dt * v
-            rate = wp.quatd(w[0], w[1], w[2], wp.float64(0.0)) * q
-            q = wp.normalize(q + wp.float64(0.5) * dt * rate)
+            if driven[body]:
+                q = turned(q, w, dt)
+            else:
+                end = turned_in_flight(q, inertia, back, w, dt)
+                w = spun_on(q, end, inertia, back, w)
+                q = end
         places[body] = place
         turns[body] = q
         velocities[body] = v
