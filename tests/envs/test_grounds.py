@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from annelid import envs
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.envs.kernels.sandworm import FELT
 from annelid.envs.task_worlds import TaskWorlds
 
@@ -76,6 +76,8 @@ def test_a_ground_or_a_medium_that_is_not_known_is_refused(name: str) -> None:
         envs.make_worlds(name, 1, device="cpu", ground="sand")
     with pytest.raises(UnknownName, match="snad"):
         envs.make_worlds(name, 1, device="cpu", ground="resistive", medium="snad")
+    with pytest.raises(InvalidValue, match="medium = 'glass' is what ground = 'resistive' consists of"):
+        envs.make_worlds(name, 1, device="cpu", medium="glass")
 
 
 def test_the_sand_worm_feels_sand_that_stays(tasks: dict[str, dict[str, object]]) -> None:

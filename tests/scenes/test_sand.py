@@ -140,6 +140,13 @@ def test_the_worm_crawls_without_grains() -> None:
         replace(scene, medium="sund").build(device="cpu")
 
 
+def test_grains_consist_of_no_medium() -> None:
+    with pytest.raises(
+        InvalidValue, match="medium = 'glass' is what ground = 'resistive' consists of, but .* 'grains'"
+    ):
+        Sandworm(medium="glass")
+
+
 @pytest.mark.parametrize("amplitude", [9.0, -0.1, float("nan")])
 def test_a_worm_that_would_shrink_to_nothing(amplitude: float) -> None:
     with pytest.raises(InvalidValue, match="amplitude of sandworm must be between 0 and 0.9, not"):

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from annelid.core.errors import UnknownName
-from annelid.robots.sandbox import sand_ground
+from annelid.robots.sandbox import require_medium, sand_ground
 from annelid.shapes import Obstacle, Rigid
 
 LevelGround = Literal["rigid", "resistive"]
 """Ground that a robot stands on, or sinks into."""
 
 
-def require_ground(given: str, kinds: Any = LevelGround) -> None:
-    """Refuse a kind of ground that an environment does not have."""
-    if given not in get_args(kinds):
-        raise UnknownName("ground", given, get_args(kinds))
+class OnGround(Protocol):
+    """A task with a choice of grounds; its class has the default of the medium."""
+
+    ground: Any
+    medium: str
+
+
+def require_ground(task: OnGround, kinds: Any = LevelGround) -> None:
+    """Refuse a kind of ground that an environment does not have, and a medium of ground that has none."""
+    if task.ground not in get_args(kinds):
+        raise UnknownName("ground", task.ground, get_args(kinds))
+    require_medium(task.ground, task.medium, type(task).medium)
 
 
 def level_ground(kind: LevelGround, rigid: Rigid, medium: str, friction: float) -> Obstacle:

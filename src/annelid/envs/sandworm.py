@@ -80,7 +80,7 @@ class SandWorm(Task):
         require("action_time", self.action_time, 1e-3, 10.0)
         require("seconds", self.seconds, 1e-3, 1e6)
         require("noise", self.noise, 0.0, 0.1)
-        require_ground(self.ground, SandGround)
+        require_ground(self, SandGround)
 
     @property
     def worm(self) -> BuriedWorm:

@@ -52,7 +52,7 @@ class SpringWalker(Task):
     def __post_init__(self) -> None:
         require("inflation", self.inflation, 0.0, 0.9)
         require("friction", self.friction, 0.0, 10.0)
-        require_ground(self.ground)
+        require_ground(self)
         require("dt", self.dt, 1e-7, 7e-5)
         require("substeps", self.substeps, 1, 1_000_000, whole=True)
         require("seconds", self.seconds, 1e-3, 1e6)

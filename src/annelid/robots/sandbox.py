@@ -106,6 +106,21 @@ def sand_ground(
     return ResistiveGround(found, height=height, friction=friction, stiffness=_STIFFNESS, furrow=furrow, buried=buried)
 
 
+def require_medium(ground: str, medium: str, default: str) -> None:
+    """Refuse a medium of ground that does not consist of one.
+
+    Args:
+        ground: Kind of the ground: "resistive", or another one.
+        medium: The medium that was asked for.
+        default: The one that nobody asked for.
+    """
+    if ground != "resistive" and medium != default:
+        raise InvalidValue(
+            f"medium = {medium!r} is what ground = 'resistive' consists of, but the ground is {ground!r}: "
+            "ask for that ground, or leave the medium out."
+        )
+
+
 def furrow_of(grain_radius: float) -> Furrow:
     """What stands for a furrow in grains of a radius [m]."""
     return Furrow(friction_way=_WAY * grain_radius, repose=_REPOSE)

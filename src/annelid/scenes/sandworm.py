@@ -12,6 +12,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
+from annelid.robots.sandbox import require_medium
 
 AnySimulation = Simulation[coupling.Solver] | Simulation[springs.Solver]
 
@@ -42,6 +43,10 @@ class Sandworm(Checked):
     seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
     ground: Literal["grains", "resistive"] = parameter("grains", "A bed of grains, or ground that resists like one")
     medium: str = parameter("grains-loose", "What resists: a name, or a file that annelid study sand-rft --fit wrote")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_medium(self.ground, self.medium, type(self).medium)
 
     @property
     def worm(self) -> BuriedWorm:

@@ -50,7 +50,7 @@ class RunnerGallop(Task):
         require("speed", self.speed, 1.0, 50.0)
         require("torque", self.torque, 0.01, 0.5)
         require("friction", self.friction, 0.0, 10.0)
-        require_ground(self.ground)
+        require_ground(self)
 
     def build(self, **machine: Any) -> Simulation[springs.Solver]:
         """The robot on its legs."""

@@ -52,7 +52,7 @@ class WormCrawl(Task):
         require("segments", self.segments, 1, 64, whole=True)
         require("swelling", self.swelling, 0.01, 0.4)
         require("friction", self.friction, 0.0, 10.0)
-        require_ground(self.ground)
+        require_ground(self)
 
     @property
     def length(self) -> float:
