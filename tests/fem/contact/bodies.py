@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from annelid import fem
 from annelid.core.simulation import Simulation
 from annelid.materials import Material
-from annelid.shapes import Surface, TetMesh, tet_beam
+from annelid.shapes import Rigid, Surface, TetMesh, tet_beam
 
 SOFT = Material("soft", 1000.0, 1e5, 0.3, 1.0, 0.0, "test")
 
@@ -48,6 +48,14 @@ def least_gap(simulation: Simulation[Any]) -> float:
     contacts = simulation.solver.contacts
     contacts.now.set(simulation.state.touch.places.numpy(), simulation.state.touch.turns.numpy())
     return float(contacts.nodes.gaps(simulation.state.positions, contacts.now.device_pose).min())
+
+
+def turning_of(simulation: Simulation[Any], body: Rigid, row: int = 0) -> tuple[np.ndarray, float]:
+    """Angular momentum about its centre [kg m²/s] and energy of rotation [J] of the free body in a row of the state."""
+    touch = simulation.state.touch
+    turn, spin = Rotation.from_quat(touch.turns.numpy()[row]).as_matrix(), touch.spins.numpy()[row]
+    momentum = turn @ (body.unit.inertia * body.total_mass / body.unit.mass) @ turn.T @ spin
+    return momentum, 0.5 * float(spin @ momentum)
 
 
 def velocity(simulation: Simulation[Any]) -> np.ndarray:

@@ -14,7 +14,7 @@ from annelid.core.snapshot import Look
 from annelid.materials import Material, NeoHooke
 from annelid.shapes import Box, Capsule, Rigid, Shape, Sphere, Surface, ground, turned_about
 
-from .bodies import block
+from .bodies import block, turning_of
 
 G = 9.81
 RUBBER = Material.hyperelastic("rubber", NeoHooke(1e5 / 2.6), density=1000.0, poisson_ratio=0.3)
@@ -56,6 +56,18 @@ def test_a_body_that_falls_on_a_block_moves_as_one_by_one(shape: Shape) -> None:
     assert np.abs(spins).max() > 0.5
     np.testing.assert_allclose(together.spins.numpy(), spins, atol=0.02 * np.abs(spins).max())
     np.testing.assert_allclose(pair[1].positions(), pair[0].positions(), atol=1e-3 * moved)
+
+
+def test_a_plate_in_flight_keeps_its_angular_momentum_and_its_energy() -> None:
+    plate = Rigid(Box((0.1, 0.02, 0.005)), motion="free", mass=0.02, position=(0.0, 0.0, 1.0), spin=(6.0, 20.0, 4.0))
+    solid = rubber_block().fix(lambda p: p[:, 2] < 1e-9)
+    simulation = touching(solid, plate, gravity=(0.0, 0.0, 0.0), dt=2e-3)
+    before = [turning_of(simulation, plate, row) for row in range(2)]
+    simulation.run(0.5)
+    for row, (momentum, energy) in enumerate(before):
+        later, now = turning_of(simulation, plate, row)
+        np.testing.assert_allclose(later, momentum, atol=1e-5 * np.linalg.norm(momentum))
+        assert now == pytest.approx(energy, rel=5e-3)
 
 
 @pytest.mark.parametrize("loose", [False, True])

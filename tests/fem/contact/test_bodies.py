@@ -13,7 +13,7 @@ from annelid.fem.contact.obstacles import Form, forms_of
 from annelid.fem.contact.state import Touching
 from annelid.shapes import Box, Capsule, Obstacle, Rigid, Shape, Sphere, Surface, ground, turned_about
 
-from .bodies import angular_momentum, block, least_gap, turning
+from .bodies import angular_momentum, block, least_gap, turning, turning_of
 
 
 def totals(simulation: Simulation[fem.Solver], body: Rigid) -> tuple[np.ndarray, float]:
@@ -48,6 +48,19 @@ def test_a_collision_keeps_the_momenta_and_no_energy_grows(shape: Shape) -> None
         assert least_gap(simulation) > 0.0
         energy = less
     assert np.linalg.norm(simulation.state.touch.velocities.numpy()[0] - parted) > 0.1
+
+
+@pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
+@pytest.mark.parametrize("spin", [(6.0, 20.0, 4.0), (18.0, 60.0, 12.0)])
+def test_a_plate_in_flight_keeps_its_angular_momentum_and_its_energy(spin: tuple[float, float, float]) -> None:
+    plate = Rigid(Box((0.1, 0.02, 0.005)), motion="free", mass=0.02, position=(0.0, 0.0, 1.0), spin=spin)
+    solid = block().fix(lambda p: p[:, 2] < 1e-9)
+    simulation = fem.simulation(solid, obstacles=[plate], gravity=(0.0, 0.0, 0.0), dt=0.002, device="cpu", threads=1)
+    momentum, energy = turning_of(simulation, plate)
+    simulation.run(0.5)
+    later, now = turning_of(simulation, plate)
+    np.testing.assert_allclose(later, momentum, atol=1e-9 * np.linalg.norm(momentum))
+    assert now == pytest.approx(energy, rel=5e-3)
 
 
 def test_a_soft_block_on_a_free_box_on_the_ground_comes_to_rest() -> None:

@@ -1,8 +1,8 @@
 """Free rigid bodies among the unknowns of a step: six each, eliminated after the nodes.
 
-Over a step of backward Euler a body is pulled to where it would fly, by springs m/h² and I/h², as nodes are. Its
-unknowns are its centre and the rotation vector of this step. What nodes and bodies do to each other fills a few columns
-of the matrix, which the factor of the nodes' own matrix eliminates.
+Over a step of backward Euler a body is pulled to where it would fly, by springs m/h² and I/h², as nodes are; in flight
+it keeps its angular momentum. Its unknowns are its centre and the rotation vector of this step. What nodes and bodies
+do to each other fills a few columns of the matrix, which the factor of the nodes' own matrix eliminates.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.rolling import Rolling, Rubbing
 from annelid.shapes import Box, Capsule, Rigid, Sphere
+from annelid.shapes.kernels.spinning import ROUNDS
 
 _POINTS = 64  # of the surface of a body that touch other rigid things, at most
 
@@ -77,6 +78,7 @@ class Bodies:
         self._all, self._dt = len(rigids), 1.0
         self.forces, self.step = np.zeros(6 * len(free)), np.zeros((len(free), 6))
         self._unknowns, self._goals, self._flown = (np.zeros((len(free), 6)) for _ in range(3))
+        self._spins = np.zeros((len(free), 3))
         self._start: tuple[np.ndarray, Any] = np.zeros((len(free), 3)), Rotation.identity(max(len(free), 1))
 
     @property
@@ -105,11 +107,25 @@ class Bodies:
         self._start = start.places[self.numbers].copy(), Rotation.from_quat(start.turns[self.numbers])
         turns = self._start[1].as_matrix()
         self._now_inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
-        velocities, spins = (part[self.numbers] for part in motion)
-        flown = np.concatenate([self._start[0] + dt * velocities, dt * spins], axis=1)
+        velocities, self._spins = (part[self.numbers] for part in motion)
+        flown = np.concatenate([self._start[0] + dt * velocities, dt * self._halfway()], axis=1)
         self._flown, self._goals = flown, flown.copy()
         self._goals[:, :3] += dt**2 * gravity
-        self._unknowns = np.concatenate([self._start[0], np.zeros_like(spins)], axis=1)
+        self._unknowns = np.concatenate([self._start[0], np.zeros_like(self._spins)], axis=1)
+
+    def _halfway(self) -> np.ndarray:
+        """Spins in the middle of a flight over the step [rad/s], see `annelid.shapes.kernels.spinning`."""
+        found = self._spins
+        for _ in range(ROUNDS):
+            found = self._spun_on(Rotation.from_rotvec(0.5 * self._dt * found), self._spins)
+        return found
+
+    def _spun_on(self, turned: Rotation, spins: np.ndarray) -> np.ndarray:
+        """Spins of bodies that keep the angular momenta of these spins while they are turned on [rad/s]."""
+        momenta = np.einsum("fij,fj->fi", self._now_inertias, spins)
+        turns = (turned * self._start[1]).as_matrix()
+        inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
+        return np.asarray(np.linalg.solve(inertias, momenta[:, :, None])[:, :, 0])
 
     def guess(self, pose: Pose) -> None:
         """Write where the bodies would fly without any force into a pose: what rests is near its end there."""
@@ -122,11 +138,9 @@ class Bodies:
 
     def motion(self) -> tuple[np.ndarray, np.ndarray]:
         """Velocities [m/s] and spins [rad/s] at the end of the step, shape [f, 3] each."""
-        momenta = np.einsum("fij,fj->fi", self._now_inertias, self._unknowns[:, 3:]) / self._dt
-        turns = (Rotation.from_rotvec(self._unknowns[:, 3:]) * self._start[1]).as_matrix()
-        inertias = turns @ self.inertias @ turns.transpose(0, 2, 1)
         velocities = (self._unknowns[:, :3] - self._start[0]) / self._dt
-        return velocities, np.linalg.solve(inertias, momenta[:, :, None])[:, :, 0]
+        pushed = self._spins + (self._unknowns[:, 3:] - self._flown[:, 3:]) / self._dt
+        return velocities, self._spun_on(Rotation.from_rotvec(self._unknowns[:, 3:]), pushed)
 
     def end(self, pose: Pose, stretches: wp.array[Any], forces: wp.array[Any]) -> None:
         """End a step: what friction of their points keeps, and forces on these, into arrays of a state."""

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.fem.kernels.batch_contact import Touches, carried_along, times_tangent
 from annelid.fem.kernels.batch_points import BodyPoints, PointTouches, place_of_contact, point_at
-from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of
+from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, flown
 from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.batch_ways import CHUNK
 from annelid.fem.kernels.batch_worlds import Each
@@ -46,11 +46,12 @@ def begin_bodies(
     body, w = wp.tid()
     row = w * bodies.slots.shape[0] + bodies.numbers[body]
     node = centre_of(bodies, body)
+    rotation = flown(bodies, body, things.turns[row], things.spins[row], dt)
     for j in range(3):
         flights_out[3 * node + j, w] = f32(dt * things.velocities[row][j])
-        flights_out[3 * node + 3 + j, w] = f32(dt * things.spins[row][j])
+        flights_out[3 * node + 3 + j, w] = f32(rotation[j])
         moves_out[3 * node + j, w] = f32(dt * things.velocities[row][j])
-        moves_out[3 * node + 3 + j, w] = f32(dt * things.spins[row][j])
+        moves_out[3 * node + 3 + j, w] = f32(rotation[j])
         displacements_out[3 * node + j, w] = 0.0
         displacements_out[3 * node + 3 + j, w] = 0.0
     turn = wp.quat_to_matrix(things.turns[row])

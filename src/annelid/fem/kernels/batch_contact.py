@@ -7,7 +7,7 @@ they are driven as the nodes go, as far as nothing is in the way: how far each w
 
 import warp as wp
 
-from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, moved
+from annelid.fem.kernels.batch_poses import Bodies, Things, centre_of, flown, moved
 from annelid.fem.kernels.batch_vectors import vector_of
 from annelid.fem.kernels.contact import along, pushed
 from annelid.fem.kernels.contact_law import friction_factor, kept_stretch, sliding_direction
@@ -353,7 +353,9 @@ def end_things(
         inertia = bodies.inertias[body]
         was = wp.quat_to_matrix(things.turns[row])
         turn = wp.quat_to_matrix(now.turns[row])
-        momentum = was * (inertia * (wp.transpose(was) * (moved(moves, node + 1, w) / dt)))
+        flight = flown(bodies, body, things.turns[row], things.spins[row], dt)
+        spin = things.spins[row] + (moved(moves, node + 1, w) - flight) / dt
+        momentum = was * (inertia * (wp.transpose(was) * spin))
         things.velocities[row] = moved(moves, node, w) / dt
         things.spins[row] = turn * (wp.inverse(inertia) * (wp.transpose(turn) * momentum))
     things.places[row] = now.places[row]

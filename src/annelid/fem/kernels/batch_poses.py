@@ -10,11 +10,14 @@ import warp as wp
 from annelid.core.kernels.parameters import LAST
 from annelid.fem.kernels.obstacles import Poses
 from annelid.fem.kernels.parameters import BODY_MASS, BODY_SIZE, FRICTION
+from annelid.shapes.kernels.spinning import spinning
 
 wp.set_module_options({"enable_backward": False})
 
 f32 = wp.float32
 f64 = wp.float64
+
+halfway = spinning(f64).halfway
 
 
 @wp.struct
@@ -80,6 +83,14 @@ def turned_by(vector: wp.vec3d, turn: wp.quatd) -> wp.quatd:
     if angle > f64(0.0):
         found = wp.normalize(wp.quat_from_axis_angle(vector / angle, angle) * turn)
     return found
+
+
+@wp.func
+def flown(bodies: Bodies, body: int, turn: wp.quatd, spin: wp.vec3d, dt: f64) -> wp.vec3d:
+    """Rotation vector of a step of a body in flight, as vectors of single precision hold it [rad]."""
+    inertia = bodies.inertias[body]
+    vector = dt * halfway(turn, inertia, wp.inverse(inertia), spin, dt)
+    return wp.vec3d(f64(f32(vector[0])), f64(f32(vector[1])), f64(f32(vector[2])))
 
 
 @wp.func
