@@ -128,7 +128,7 @@ class GrainsPushed(UserWarning):
 
 
 class BeginsInside(UserWarning):
-    """A body begins inside an obstacle, which throws it out."""
+    """A body begins inside an obstacle, or inside another body that it can touch, which throws it out."""
 
 
 class PartlyUsed(UserWarning):
