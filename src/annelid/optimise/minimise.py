@@ -21,7 +21,8 @@ from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import as_path
-from annelid.core.numbers import is_number, is_whole
+from annelid.core.memory import require_memory
+from annelid.core.numbers import MOST_COUNTED, is_number, is_whole
 from annelid.core.options import require_callable, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
@@ -48,6 +49,7 @@ class DependsOnNothing(UserWarning):
 
 _METHODS: Mapping[str, Callable[[], Descent]] = {"adam": Adam, "l-bfgs": LBFGS}
 _SAVED_EVERY = 10.0  # seconds between two checkpoints
+_BYTES_A_COORDINATE = 32  # of each start: the point, its best one and their rates
 _STEEPEST = 1e100  # rates beyond, whose squares are not numbers, are those of a motion that diverges
 
 
@@ -267,9 +269,11 @@ def _descent(method: str | Descent) -> Descent:
 
 def _starts(space: Space, count: int | None, spread: float, seed: int) -> np.ndarray:
     if count is not None and not is_whole(count, 1):
-        raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r}.")
+        raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r:.40}.")
     if not (is_number(spread) and spread >= 0.0) or not is_whole(seed, 0):
         raise InvalidValue(f"spread and seed must be 0 or more, not {spread!r} and {seed!r}.")
+    needed = _BYTES_A_COORDINATE * float(min(count or 1, MOST_COUNTED)) * space.count
+    require_memory(f"a search from {count!r:.40} starts", needed, "take fewer starts")
     points = np.random.default_rng(seed).normal(0.0, spread, (count or 1, space.count))
     points[0] = 0.0
     return space.clipped(points)
