@@ -22,7 +22,7 @@ from annelid.core.device_rates import any_nonzero
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.core.memory import device_memory, size_in_words
 from annelid.core.numbers import MOST_COUNTED, is_count
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.options import require_kind, require_taking, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.track import Track
 from annelid.core.warp_loss import WarpLoss
@@ -40,6 +40,7 @@ def as_loss(loss: Loss | wp.Function) -> Loss:
         return WarpLoss(loss)
     if not callable(loss):
         raise InvalidValue(f"a loss must be a function of a track or a Warp function, not {loss!r:.60}.")
+    require_taking("the loss of a rollout", loss, "track")
     return loss
 
 

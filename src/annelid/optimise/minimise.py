@@ -23,7 +23,7 @@ from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import as_path
 from annelid.core.memory import require_memory
 from annelid.core.numbers import MOST_COUNTED, is_number, is_whole
-from annelid.core.options import require_callable, require_truth
+from annelid.core.options import require_taking, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
@@ -127,7 +127,7 @@ def minimise(
     require_truth("resume", resume)
     require_truth("overwrite", overwrite)
     if watch is not None:
-        require_callable("watch", watch)
+        require_taking("watch", watch, "number", "losses")
     space, stages = Space(free), list(loss) if isinstance(loss, Sequence) else [loss]
     _require_losses(stages)
     descent = _descent(method)
@@ -233,6 +233,7 @@ def _require_losses(stages: Sequence[Any]) -> None:
                 f"a loss must be a function of parameters by name, not {type(stage).__name__}; of a rollout, "
                 "give optimise.RolloutLoss(rollout, loss)."
             )
+        require_taking("a loss to make least", stage, "parameters")
 
 
 def _require_answer(answer: Any) -> tuple[Any, Mapping[str, Any]]:
