@@ -8,14 +8,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from annelid import Simulation, fem, grains, springs
-from annelid.core.errors import InvalidValue, UnknownName, Unsupported
+from annelid.core.arrays import as_numbers
+from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName, Unsupported
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.words import with_article
 from annelid.materials import Material
 from annelid.shapes import Rigid, Surface
+from annelid.shapes.values import as_vector
 from annelid.view.camera.stage import Stage
 
 
@@ -47,6 +50,28 @@ def test_names_that_are_too_many_are_listed_elsewhere() -> None:
     assert told == (
         "there is no entry named 'scene/wrm'. Did you mean 'scene/worm'? `annelid gallery --list` names all 2."
     )
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: as_vector("gravity", np.zeros((2, 3))),
+        lambda: as_numbers("commands", np.array([["a"], ["b"]])),
+        lambda: InvalidValue("a mesh cannot be read: line 1:\n  no vertices\n"),
+        lambda: UnknownName("body", np.eye(2), ["worm"]),
+        lambda: SimulationDiverged("it diverged:\nspeed\n", time=0.0, step=0),
+    ],
+)
+def test_a_sentence_is_one_line_also_with_an_array_in_it(refused: Callable[[], Any]) -> None:
+    with pytest.raises(AnnelidError) as told:
+        raise refused()
+    assert str(told.value).splitlines() == [str(told.value)]
+    assert "  " not in str(told.value)
+
+
+def test_an_array_is_shown_in_one_line() -> None:
+    with pytest.raises(InvalidValue, match=r"array\(\[\[0\., 0\., 0\.\], \[0\., 0\., 0\.\]\]\) cannot be used"):
+        as_vector("gravity", np.zeros((2, 3)))
 
 
 def test_an_option_of_something_else() -> None:

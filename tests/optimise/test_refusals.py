@@ -10,6 +10,7 @@ import pytest
 
 from annelid import Travel
 from annelid.core.errors import AnnelidError
+from annelid.core.rollout import as_loss
 from annelid.optimise import (
     LBFGS,
     Adam,
@@ -46,6 +47,13 @@ def fitted(**options: Any) -> Any:
         (lambda: found(spread="wide"), "spread and seed must be 0 or more, not 'wide' and 0"),
         (lambda: found(seed="any"), "spread and seed must be 0 or more, not 0.5 and 'any'"),
         (lambda: found(starts=True), "starts must be a whole number of 1 or more, or None, not True"),
+        (lambda: minimise(lambda x, y: THREE, {"x": 1.0}), r"to make least must take \(parameters\), not \(x, y\)"),
+        (lambda: minimise(lambda: THREE, {"x": 1.0}), r"a loss to make least must take \(parameters\), not \(\)"),
+        (lambda: minimise(lambda *, x: THREE, {"x": 1.0}), r"must take \(parameters\), not \(x\)"),
+        (lambda: found(watch=lambda least: None), r"watch must take \(number, losses\), not \(least\)"),
+        (lambda: Sampled(lambda a, b: 0.0, {"x": 1.0}), r"a sampled loss must take \(parameters\), not \(a, b\)"),
+        (lambda: fitted(residuals=lambda: ONE), r"what is fitted must take \(coordinates\), not \(\)"),
+        (lambda: as_loss(lambda track, more: THREE), r"the loss of a rollout must take \(track\), not \(track, more\)"),
         (lambda: Adam(rate=NO), "the rate of Adam must be above 0, not 'no'"),
         (lambda: Adam(memory=THREE), "the memory of Adam is two numbers from 0 to below 1, not 3"),
         (lambda: LBFGS(first=NO), "the first step of L-BFGS must be above 0, not 'no'"),

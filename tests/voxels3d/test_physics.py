@@ -11,7 +11,7 @@ import pytest
 from annelid import voxels3d
 from annelid.core.errors import BeginsInside, InvalidValue
 from annelid.scenes.table import Table
-from annelid.shapes import Plane, Rigid, Sphere, Surface
+from annelid.shapes import Plane, ResistiveGround, Rigid, Sphere, Surface
 
 SIDE = 0.005
 
@@ -204,10 +204,19 @@ def test_a_force_field_of_one_number_is_refused():
         voxels3d.World(force_field=3)
 
 
+def test_a_robot_that_begins_inside_a_ball_is_told_of() -> None:
+    """Its obstacles are counted as they were given, also behind sand."""
+    robot, ball = voxels3d.Robot(np.zeros((2, 2, 2), int)), Sphere(0.5, center=(0.0, 0.0, -0.4))
+    sand = ResistiveGround("sand-loose", height=-0.5)
+    with pytest.warns(BeginsInside, match="8 of 8 voxels begin inside obstacle 1, a Sphere"):
+        voxels3d.simulation(robot, obstacles=[sand, ball], device="cpu", threads=1)
+
+
 def test_a_robot_that_begins_inside_a_slope_is_told_of() -> None:
     robot = voxels3d.Robot(np.zeros((4, 1, 1), int))
     slope = Plane(normal=(-np.sin(0.2), 0.0, np.cos(0.2)))
-    with pytest.warns(BeginsInside, match=r"begins 0\.00205 m below obstacle 0, a Plane.*positions=\(x, y, z\)"):
+    told = r"2 of 4 voxels begin inside obstacle 0, a Plane, the deepest by 0\.00205 m, .*positions=\(x, y, z\)"
+    with pytest.warns(BeginsInside, match=told):
         voxels3d.simulation(robot, obstacles=[slope], device="cpu", threads=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error", BeginsInside)

@@ -13,7 +13,10 @@ _MOST_SUGGESTED = 3
 
 
 class AnnelidError(Exception):
-    """Base of every error that the library raises on purpose."""
+    """Base of every error that the library raises on purpose; its sentence is one line, whatever values it shows."""
+
+    def __init__(self, *parts: object) -> None:
+        super().__init__(*(_one_line(part) if isinstance(part, str) else part for part in parts))
 
 
 class InvalidValue(AnnelidError, ValueError):
@@ -125,7 +128,7 @@ class GrainsPushed(UserWarning):
 
 
 class BeginsInside(UserWarning):
-    """A body begins inside an obstacle, which throws it out."""
+    """A body begins inside an obstacle, or inside another body that it can touch, which throws it out."""
 
 
 class PartlyUsed(UserWarning):
@@ -144,6 +147,12 @@ class SimulationDiverged(AnnelidError, ArithmeticError):
         super().__init__(sentence)
         self.time = time
         self.step = step
+
+
+def _one_line(sentence: str) -> str:
+    """A sentence without the line breaks of an array or of another error that it shows."""
+    lines = sentence.splitlines()
+    return " ".join(filter(None, map(str.strip, lines))) if len(lines) > 1 else sentence
 
 
 def _near(name: str, known: Iterable[str], *, cutoff: float) -> list[str]:

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection
 from dataclasses import fields
-from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 
@@ -55,6 +55,19 @@ def require_callable(what: str, given: object) -> None:
     """Refuse what cannot be called."""
     if not callable(given):
         raise InvalidValue(f"{what} must be a function, not {type(given).__name__}: {given!r:.60}.")
+
+
+def require_taking(what: str, given: object, *arguments: str) -> None:
+    """Refuse what cannot be called with so many arguments: "a loss must take (parameters), not (first, second)"."""
+    require_callable(what, given)
+    try:
+        takes = inspect.signature(cast(Callable[..., Any], given))
+    except (TypeError, ValueError):  # what is written in C may not tell
+        return
+    try:
+        takes.bind(*arguments)
+    except TypeError:
+        raise InvalidValue(f"{what} must take ({', '.join(arguments)}), not ({', '.join(takes.parameters)}).") from None
 
 
 def _require_annotated(what: str, given: object, kind: object) -> None:

@@ -21,7 +21,8 @@ from annelid.core.described import Described
 from annelid.core.device_rates import any_nonzero
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.core.memory import device_memory, size_in_words
-from annelid.core.options import require_kind, spelled_out
+from annelid.core.numbers import MOST_COUNTED, is_count
+from annelid.core.options import require_kind, require_taking, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.track import Track
 from annelid.core.warp_loss import WarpLoss
@@ -39,6 +40,7 @@ def as_loss(loss: Loss | wp.Function) -> Loss:
         return WarpLoss(loss)
     if not callable(loss):
         raise InvalidValue(f"a loss must be a function of a track or a Warp function, not {loss!r:.60}.")
+    require_taking("the loss of a rollout", loss, "track")
     return loss
 
 
@@ -270,8 +272,8 @@ def require_values(value: Any, worlds: int) -> np.ndarray:
 
 
 def _whole(what: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidValue(f"{what} must be a whole number of 1 or more, not {value!r:.40}.")
+    if not is_count(value, 1):
+        raise InvalidValue(f"{what} must be a whole number from 1 to {MOST_COUNTED:.0e}, not {value!r:.40}.")
     return int(value)
 
 

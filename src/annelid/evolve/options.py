@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, cast, get_a
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
 
 T = TypeVar("T")
 
@@ -40,6 +41,8 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
 def require_kinds(options: Any) -> None:
     """Refuse values of options that are not of the kinds that their annotations ask for, as in a table of a file.
 
+    Whole numbers become floats where floats are asked for, as there.
+
     Args:
         options: A dataclass of options that has a `name`.
     """
@@ -47,7 +50,9 @@ def require_kinds(options: Any) -> None:
     for field in fields(options):
         value = vars(options)[field.name]
         plain = value.item() if isinstance(value, np.generic) else value
-        _value(hints[field.name], plain, f"{field.name} of {options.name}")
+        kept = _value(hints[field.name], plain, f"{field.name} of {options.name}")
+        if isinstance(kept, float):
+            object.__setattr__(options, field.name, kept)
 
 
 def to_table(options: Any) -> dict[str, Any]:
@@ -118,8 +123,8 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def _scalar(kind: Any, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+    if kind is float and isinstance(value, int) and is_number(value):
         return float(value)
     if kind in _WORDS and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
-        raise InvalidValue(f"{where} must be {_WORDS[kind]}, not {value!r}.")
+        raise InvalidValue(f"{where} must be {_WORDS[kind]}, not {value!r:.60}.")
     return value

@@ -16,7 +16,7 @@ import numpy as np
 from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number, is_whole
-from annelid.core.options import require_callable, require_kind
+from annelid.core.options import require_kind, require_taking
 
 Residuals = Callable[[np.ndarray], np.ndarray]
 """From coordinates of shape [copies, p] to residuals of shape [copies, r]; rows that are not finite count as worst."""
@@ -101,10 +101,10 @@ def gauss_newton(
         how: How to fit.
         watch: Called after each iteration.
     """
-    require_callable("what is fitted", residuals)
+    require_taking("what is fitted", residuals, "coordinates")
     require_kind("how to fit", how, (GaussNewton, NoneType), "a GaussNewton or None")
     if watch is not None:
-        require_callable("watch", watch)
+        require_taking("watch", watch, "fitted")
     how = how or GaussNewton()
     asked = _Counted(residuals)
     start, low, high = (as_numbers(f"the {n} of a fit", v) for n, v in (("start", start), ("low", low), ("high", high)))

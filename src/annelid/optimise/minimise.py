@@ -21,8 +21,9 @@ from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.files import as_path
-from annelid.core.numbers import is_number, is_whole
-from annelid.core.options import require_callable, require_truth
+from annelid.core.memory import require_memory
+from annelid.core.numbers import MOST_COUNTED, is_number, is_whole
+from annelid.core.options import require_taking, require_truth
 from annelid.core.ownership import owned
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
@@ -48,6 +49,7 @@ class DependsOnNothing(UserWarning):
 
 _METHODS: Mapping[str, Callable[[], Descent]] = {"adam": Adam, "l-bfgs": LBFGS}
 _SAVED_EVERY = 10.0  # seconds between two checkpoints
+_BYTES_A_COORDINATE = 32  # of each start: the point, its best one and their rates
 _STEEPEST = 1e100  # rates beyond, whose squares are not numbers, are those of a motion that diverges
 
 
@@ -125,7 +127,7 @@ def minimise(
     require_truth("resume", resume)
     require_truth("overwrite", overwrite)
     if watch is not None:
-        require_callable("watch", watch)
+        require_taking("watch", watch, "number", "losses")
     space, stages = Space(free), list(loss) if isinstance(loss, Sequence) else [loss]
     _require_losses(stages)
     descent = _descent(method)
@@ -231,6 +233,7 @@ def _require_losses(stages: Sequence[Any]) -> None:
                 f"a loss must be a function of parameters by name, not {type(stage).__name__}; of a rollout, "
                 "give optimise.RolloutLoss(rollout, loss)."
             )
+        require_taking("a loss to make least", stage, "parameters")
 
 
 def _require_answer(answer: Any) -> tuple[Any, Mapping[str, Any]]:
@@ -267,9 +270,11 @@ def _descent(method: str | Descent) -> Descent:
 
 def _starts(space: Space, count: int | None, spread: float, seed: int) -> np.ndarray:
     if count is not None and not is_whole(count, 1):
-        raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r}.")
+        raise InvalidValue(f"starts must be a whole number of 1 or more, or None, not {count!r:.40}.")
     if not (is_number(spread) and spread >= 0.0) or not is_whole(seed, 0):
         raise InvalidValue(f"spread and seed must be 0 or more, not {spread!r} and {seed!r}.")
+    needed = _BYTES_A_COORDINATE * float(min(count or 1, MOST_COUNTED)) * space.count
+    require_memory(f"a search from {count!r:.40} starts", needed, "take fewer starts")
     points = np.random.default_rng(seed).normal(0.0, spread, (count or 1, space.count))
     points[0] = 0.0
     return space.clipped(points)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue, SimulationDiverged
-from annelid.core.options import require_truth
+from annelid.core.options import require_taking, require_truth
 from annelid.optimise.free import Free, Space
 
 Values = Callable[[dict[str, np.ndarray]], Any]
@@ -46,6 +46,7 @@ class Sampled:
     ) -> None:
         if not callable(value):
             raise InvalidValue(f"a sampled loss must be a function of parameters by name, not {type(value).__name__}.")
+        require_taking("a sampled loss", value, "parameters")
         require_truth("together", together)
         if not isinstance(width, int | float | np.number) or not 0.0 < width < np.inf:
             raise InvalidValue(f"a sampled gradient needs a width that is a number above 0, not {width!r:.40}.")

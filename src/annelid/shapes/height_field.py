@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import ndimage
 
 from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
@@ -57,6 +58,11 @@ class HeightField:
         if self.corner is None:
             return np.asarray(-0.5 * self.steps * (np.array(self.heights.shape) - 1))
         return np.asarray(self.corner, float)
+
+    def heights_at(self, places: Floats) -> Floats:
+        """Heights above places x, y in its own frame [m], shape [n, 2]; beyond the rim those of the rim."""
+        rows, columns = ((places - self.begin) / self.steps).T
+        return np.asarray(ndimage.map_coordinates(self.heights.astype(float), [rows, columns], order=1, mode="nearest"))
 
     def top(self) -> tuple[Floats, Indices]:
         """The surface: vertices [m], shape [n, 3], and triangles, two a cell, shape [m, 3]."""

@@ -16,6 +16,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.summary import Summary
 from annelid.shapes import Obstacle
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
+from annelid.springs.beginning import warn_of_beginnings
 from annelid.springs.body import Body, join
 from annelid.springs.build import bars, beam, block, box, cylinder, lattice, sphere, truss
 from annelid.springs.collisions import Collide, contact_radii
@@ -166,4 +167,5 @@ def simulation(
             StepTooLong,
             stacklevel=3,
         )
+    warn_of_beginnings(model, stacklevel=3)
     return Simulation(Solver(model, threads=threads))

@@ -53,7 +53,7 @@ def block(
     constants = as_numbers("the stiffness of a block", stiffness)
     lattice = Lattice.block(masses, pitch)
     links, kinds = lattice.links
-    lengths = pitch * np.sqrt(kinds.astype(float))
+    lengths = lattice.pitch * np.sqrt(kinds.astype(float))
     if constants.shape not in ((), lengths.shape):
         raise InvalidValue(
             f"the stiffness of a block must be one number, or one for each of its {len(lengths)} springs, not an array "
@@ -66,7 +66,7 @@ def block(
         rest_lengths=lengths,
         stiffness=constants / lengths,
         damping=damping,
-        volumes=lattice.node_sums(np.full(lattice.cells.shape, pitch**3)),
+        volumes=lattice.node_sums(np.full(lattice.cells.shape, lattice.pitch**3)),
         triangles=lattice.surface,
     )
 
@@ -165,12 +165,13 @@ def truss(
     if not is_number(diameter) or diameter <= 0.0:
         raise InvalidValue(f"the diameter of bars must be positive, not {diameter}.")
     require_truth("breaking", breaking)
-    points, bars = as_numbers("points of a truss", points), whole_numbers("bars of a truss", bars).astype(np.int64)
+    points, bars = as_numbers("points of a truss", points), whole_numbers("bars of a truss", bars)
     matter = preset(material)
     if points.ndim != 2 or points.shape[1] != 3:
         raise InvalidValue(f"points must have shape [n, 3], not {list(points.shape)}.")
     if bars.ndim != 2 or bars.shape[1] != 2 or bars.size == 0 or bars.min() < 0 or bars.max() >= len(points):
         raise InvalidValue(f"bars must join two of the {len(points)} points.")
+    bars = bars.astype(np.int64)
     lengths = np.linalg.norm(points[bars[:, 1]] - points[bars[:, 0]], axis=1)
     if not (lengths > 0.0).all():
         raise InvalidValue(f"bar {int(np.flatnonzero(~(lengths > 0.0))[0])} has no length: its two joints must differ.")

@@ -72,7 +72,7 @@ def contact_radii(body: Body) -> np.ndarray:
     corners = body.positions[body.triangles]
     edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
     np.maximum.at(radii, body.triangles, edges.max(axis=1, initial=0.0)[:, None] / math.sqrt(8.0))
-    pieces = _pieces(body)
+    pieces = pieces_of(body)
     bare = ~np.isin(pieces, pieces[body.triangles.ravel()])
     shortest = np.full(body.mass_count, np.inf)
     np.minimum.at(shortest, body.springs, body.rest_lengths[:, None])
@@ -94,6 +94,7 @@ class Pairing:
         apart: Masses of the same piece that are joined to it or too close to it in the shape as built.
         shortest: Smallest distance of contact of two kinds, by their typical masses [m].
         longest: Largest distance of contact of two masses [m].
+        overlaps: How deep each mass begins inside one of another piece [m], 0 for most, shape [n].
     """
 
     masses: np.ndarray
@@ -105,6 +106,7 @@ class Pairing:
     apart: np.ndarray
     shortest: float
     longest: float
+    overlaps: np.ndarray
 
     def repeated(self, worlds: int) -> Pairing:
         """The same of several worlds, one after the other, whose masses never meet."""
@@ -121,21 +123,28 @@ class Pairing:
             pieces=np.tile(self.pieces, worlds),
             apart_first=np.append(numbered(self.apart_first[:-1], pairs), worlds * pairs).astype(np.int32),
             apart=numbered(self.apart, each),
+            overlaps=np.tile(self.overlaps, worlds),
         )
 
 
 def pairing(body: Body, rules: Sequence[Collide]) -> Pairing:
     """Work out which masses of a body may touch; where several rules name a pair, the last one holds."""
-    pieces, radii = _pieces(body), contact_radii(body)
+    pieces, radii = pieces_of(body), contact_radii(body)
     surface = (radii > 0.0) | ~np.isin(pieces, pieces[body.triangles.ravel()])
     kinds, table = _kinds(body, rules, surface)
     masses = np.flatnonzero(kinds > 0)
     shortest, longest = _distances(rules, kinds, table, radii)
-    first, apart = _apart(body, rules, masses, kinds, table, radii, pieces, longest)
-    return Pairing(masses, kinds, table, radii, pieces, first, apart, shortest, longest)
+    near, depths = np.zeros((0, 2), np.int64), np.zeros(0)
+    itself = any(rule.itself for rule in rules)
+    if itself or pieces.any():
+        near, depths = _touching(body, rules, masses, kinds, table, radii, longest)
+    same = pieces[near[:, 0]] == pieces[near[:, 1]]
+    first, apart = _apart(body, masses, kinds, near[same], itself=itself)
+    overlaps = _overlaps(body, near[~same], depths[~same])
+    return Pairing(masses, kinds, table, radii, pieces, first, apart, shortest, longest, overlaps)
 
 
-def _pieces(body: Body) -> np.ndarray:
+def pieces_of(body: Body) -> np.ndarray:
     """Connected piece of each mass, shape [n]."""
     ends, count = body.springs, body.mass_count
     graph = sparse.coo_array((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(count, count))
@@ -194,29 +203,50 @@ def _distances(
     return shortest, longest
 
 
-def _apart(
+def _touching(
     body: Body,
     rules: Sequence[Collide],
     masses: np.ndarray,
     kinds: np.ndarray,
     table: np.ndarray,
     radii: np.ndarray,
-    pieces: np.ndarray,
     longest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of one piece that never touch, by mass: where each mass's begin, and the other masses."""
-    if not any(rule.itself for rule in rules):
-        return np.zeros(len(masses) + 1, np.int32), np.zeros(0, np.int32)
+    """Pairs of masses with a rule that touch in the shape as built, shape [k, 2], and how deep [m], shape [k]."""
     near = masses[cKDTree(body.positions[masses]).query_pairs(longest * (1.0 + _TIE), output_type="ndarray")]
-    near = near[pieces[near[:, 0]] == pieces[near[:, 1]]]
     own = np.array([0.0 if rule.radius is None else 2.0 * rule.radius for rule in rules])
     rule = table[kinds[near[:, 0]], kinds[near[:, 1]]]
     reach = np.where((rule >= 0) & (own[rule] > 0.0), own[rule], radii[near].sum(axis=1))
     distance = np.linalg.norm(body.positions[near[:, 1]] - body.positions[near[:, 0]], axis=1)
-    near = near[(rule >= 0) & (distance <= reach * (1.0 + _TIE))]
+    touching = (rule >= 0) & (distance <= reach * (1.0 + _TIE))
+    return near[touching], np.maximum(reach - distance, 0.0)[touching]
+
+
+def _apart(
+    body: Body, masses: np.ndarray, kinds: np.ndarray, near: np.ndarray, *, itself: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of one piece that never touch, by mass: where each mass's begin, and the other masses.
+
+    Args:
+        body: The body.
+        masses: Masses that may touch anything.
+        kinds: Kind of each mass.
+        near: Pairs of one piece that touch in the shape as built.
+        itself: Whether masses of one piece may touch at all.
+    """
+    if not itself:
+        return np.zeros(len(masses) + 1, np.int32), np.zeros(0, np.int32)
     joined = body.springs[(kinds[body.springs] > 0).all(axis=1)]
     both = np.concatenate([near, joined]).astype(np.int64)
     both = np.concatenate([both, both[:, ::-1]])
     keys = np.unique(both[:, 0] * body.mass_count + both[:, 1])
     counts = np.bincount(keys // body.mass_count, minlength=body.mass_count)[masses]
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), (keys % body.mass_count).astype(np.int32)
+
+
+def _overlaps(body: Body, pairs: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """How deep each mass begins inside one of another piece [m], shape [n]; two that are fixed push nobody."""
+    found = np.zeros(body.mass_count)
+    pushed = ~body.fixed[pairs].all(axis=1)
+    np.maximum.at(found, pairs[pushed], depths[pushed, None])
+    return found

@@ -34,6 +34,7 @@ class Contact:
 
     Attributes:
         rigid: The rigid thing.
+        called: What messages call it.
         friction: Coulomb coefficient that holds a resting mass.
         sliding_friction: Coulomb coefficient on a sliding mass.
         restitution: Speed after a bounce over the speed before it, 0 to 1.
@@ -48,7 +49,7 @@ class Contact:
     def __init__(self, rigid: Rigid, number: int) -> None:
         _require_touchable(rigid, number)
         surface = rigid.surface
-        self.rigid = rigid
+        self.rigid, self.called = rigid, rigid.called(number)
         self.friction = FRICTION if surface.friction is None else surface.friction
         self.sliding_friction = self.friction if surface.sliding_friction is None else surface.sliding_friction
         if self.sliding_friction > self.friction:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annelid.core.errors import InvalidValue
 from annelid.voxels.kernels import layout as columns
 from annelid.voxels.material import Voxel
 from annelid.voxels.objects import Box
@@ -153,7 +154,13 @@ def stable_substeps(material: Voxel, dt: float, *, quicker: float = 1.0, slower:
     fast = 1.78 * material.spin_rate * quicker
     ratio = 0.5 * material.damping_time(dt) * slower * fast
     longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
-    return max(4, int(np.ceil(1.28 * dt * fast / longest)))
+    count = 1.28 * dt * fast / longest
+    if not count <= columns.MOST_SUBSTEPS:
+        raise InvalidValue(
+            f"a time step of {dt:.3g} s would take {count:.3g} substeps, more than {columns.MOST_SUBSTEPS}: take a "
+            "shorter dt, such as 1/60 s."
+        )
+    return max(4, int(np.ceil(count)))
 
 
 _DAMPINGS = ("linear_damping", "angular_damping")

@@ -13,11 +13,13 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import Named
 from annelid.shapes.values import as_vector, step_or
+from annelid.voxels.kernels.layout import MOST_SUBSTEPS
 from annelid.voxels.objects import Box
 from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+_LONGEST_INTERVAL = 2**31 - 2  # steps are counted in 32 bits within it
 _BYTES_A_VOXEL = 2000  # while worlds are compiled, about
 
 
@@ -48,8 +50,11 @@ class World(Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
-        if not is_number(self.control_interval) or self.control_interval < 0 or self.control_interval % 1:
-            raise InvalidValue(f"the control interval must be 0 or more steps, not {self.control_interval!r}.")
+        steps = self.control_interval
+        if not is_number(steps) or not 0 <= steps <= _LONGEST_INTERVAL or steps % 1:
+            raise InvalidValue(
+                f"the control interval must be 0 or more steps, not {steps!r:.60}; the most is {_LONGEST_INTERVAL}."
+            )
         if not isinstance(self.precision, str) or self.precision not in PRECISIONS:
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
@@ -58,9 +63,12 @@ class World(Named):
                 f"gravity of voxel robots acts along z only, not along {self.gravity}: tilt the terrain instead."
             )
         if self.substeps is not None and not (
-            is_number(self.substeps) and self.substeps >= 1 and self.substeps % 1 == 0
+            is_number(self.substeps) and 1 <= self.substeps <= MOST_SUBSTEPS and self.substeps % 1 == 0
         ):
-            raise InvalidValue(f"substeps must be at least 1, and a whole number, not {self.substeps!r:.60}.")
+            raise InvalidValue(
+                f"substeps must be at least 1, and a whole number, not {self.substeps!r:.60}; the most is "
+                f"{MOST_SUBSTEPS}."
+            )
         object.__setattr__(self, "control_interval", int(self.control_interval))
         self.touched  # noqa: B018 (obstacles that robots cannot touch are refused here)
 

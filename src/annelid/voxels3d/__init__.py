@@ -24,7 +24,7 @@ from annelid.voxels3d.files.voxelyze_json import read_json, write_json
 from annelid.voxels3d.files.vxa import Vxa
 from annelid.voxels3d.likeness import body_distance, body_key
 from annelid.voxels3d.model import Model
-from annelid.voxels3d.obstacles import warn_inside
+from annelid.voxels3d.obstacles import warn_of_beginnings
 from annelid.voxels3d.readout import Readout
 from annelid.voxels3d.regions import Hold, Push
 from annelid.voxels3d.robot import Robot, largest_connected
@@ -126,7 +126,7 @@ def simulation(
     where = None if positions is None else np.tile(_places(positions, len(group)), (worlds, 1))
     share = len(group) if collisions == "all" else 1
     model = Model(group * worlds, world, choose_device(device), positions=where, group=share)
-    warn_inside(world.contacts, model.places)
+    warn_of_beginnings(world.contacts, model.places, stacklevel=3)
     return Simulation(Solver(model, threads=threads))
 
 

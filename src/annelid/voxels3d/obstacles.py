@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from annelid.core.errors import BeginsInside, InvalidValue
+from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, Plane, Rigid, Sphere
+from annelid.shapes.beginning import depths_inside, warn_inside
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.voxels3d.kernels.layout import BALL, BOX, HEIGHTS, PLANE
 
@@ -25,6 +25,7 @@ class Contact:
 
     Attributes:
         rigid: The rigid thing.
+        called: What messages call it.
         numbers: Members of the kernels' structure.
         heights: Heights that the kernels look up [m], shape [k].
     """
@@ -36,7 +37,7 @@ class Contact:
         sliding = friction if surface.sliding_friction is None else surface.sliding_friction
         if surface.friction is None and surface.sliding_friction is not None:
             friction = sliding
-        self.rigid = rigid
+        self.rigid, self.called = rigid, rigid.called(number)
         self.heights = np.zeros(0, np.float32)
         if isinstance(rigid.geometry, HeightField):
             self.heights = np.asarray(rigid.geometry.heights, np.float32).ravel()
@@ -49,20 +50,12 @@ def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
     return tuple(Contact(rigid, number) for number, rigid in rigids_beside_sand(obstacles, "3-D voxels"))
 
 
-def warn_inside(contacts: tuple[Contact, ...], centers: np.ndarray) -> None:
-    """Tell of voxels whose centres begin below planes, which throw them out."""
-    for number, contact in enumerate(contacts):
-        if contact.numbers["kind"] != PLANE or not len(centers):
-            continue
-        depth = float(contact.numbers["size"] - (centers @ np.array(contact.numbers["place"])).min())
-        if depth > 0.0:
-            warnings.warn(
-                BeginsInside(
-                    f"a voxel begins {depth:.3g} m below {contact.rigid.called(number)}, which throws the robot out: "
-                    "lift it with positions=(x, y, z); for a robot that stands on a slope, turn gravity instead."
-                ),
-                stacklevel=4,
-            )
+def warn_of_beginnings(contacts: tuple[Contact, ...], centers: np.ndarray, *, stacklevel: int) -> None:
+    """Tell of voxels whose centres begin inside obstacles, which throw them out."""
+    remedy = "lift it with positions=(x, y, z); for a robot that stands on a slope, turn gravity instead"
+    for contact in contacts:
+        depths = depths_inside(contact.rigid, centers)
+        warn_inside("voxels", contact.called, depths, remedy, stacklevel=stacklevel + 1)
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

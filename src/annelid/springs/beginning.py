@@ -1,0 +1,42 @@
+"""Bodies of springs that begin inside obstacles, or inside each other, which throws them out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from annelid.shapes.beginning import depths_inside, warn_inside
+from annelid.springs.body import Body
+from annelid.springs.collisions import pieces_of
+from annelid.springs.model import Model
+from annelid.springs.obstacles import Contact
+from annelid.springs.world import World
+
+_LIFTING = 2.0  # times its load: what is pushed less comes to rest where it touches, what is pushed more leaves
+_GRAZING = 1e-3  # of the distance of contact: bodies at rest on each other sink in by about a hundredth of that
+_ROUNDING = 1e-6  # of the largest coordinate: heights and grids of distances are kept in single precision
+
+
+def warn_of_beginnings(model: Model, *, stacklevel: int) -> None:
+    """Tell of masses that begin inside obstacles, or inside masses of other pieces, and are thrown out."""
+    body, world = model.one, model.world
+    for contact in world.contacts:
+        depths = _depths(body, world, contact)
+        remedy = "set it apart with body.moved((x, y, z))"
+        warn_inside("masses", contact.called, depths, remedy, stacklevel=stacklevel + 1)
+    if model.contacts is not None:
+        overlaps, least = model.contacts.overlaps, _GRAZING * model.contacts.shortest
+        depths = np.where(overlaps > least, overlaps, 0.0)
+        remedy = "set its pieces apart with body.moved((x, y, z)) before they are joined"
+        warn_inside("masses", "masses of another piece", depths, remedy, stacklevel=stacklevel + 1)
+
+
+def _depths(body: Body, world: World, contact: Contact) -> np.ndarray:
+    """How deep masses begin inside an obstacle that throws their piece out [m], 0 for all others, shape [n]."""
+    depths = np.where(body.fixed, 0.0, depths_inside(contact.rigid, body.positions))
+    depths[depths <= _ROUNDING * np.abs(body.positions).max()] = 0.0
+    if not depths.any():
+        return depths
+    pieces = pieces_of(body)
+    loads = body.masses * np.linalg.norm(world.gravity) + np.linalg.norm(body.forces, axis=1)
+    thrown = contact.stiffness * np.bincount(pieces, depths) > _LIFTING * np.bincount(pieces, loads)
+    return np.where(thrown[pieces], depths, 0.0)
