@@ -22,9 +22,9 @@ CONTROLS = (
 )
 
 
-def simulated(device: str, worlds: int = 1, **options: Any) -> Any:
+def simulated(device: str, worlds: int = 1, *, seed: int = 1, **options: Any) -> Any:
     """A small bed with a blade in it and a ball on top."""
-    spots = jittered_lattice((6, 6, 3), 2.1 * RADIUS, jitter=0.05 * RADIUS, seed=1, corner=(1.05 * RADIUS,) * 3)
+    spots = jittered_lattice((6, 6, 3), 2.1 * RADIUS, jitter=0.05 * RADIUS, seed=seed, corner=(1.05 * RADIUS,) * 3)
     bed = grains.Bed(spots, RADIUS, grains.Grain(friction=0.5))
     bodies = [*box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0)), BLADE, BALL]
     options = {"obstacles": bodies, "controls": CONTROLS, "dt": 2.5e-4, "threads": 1, "overlapping": "push", **options}

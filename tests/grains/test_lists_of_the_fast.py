@@ -36,7 +36,28 @@ def test_a_ball_that_flies_does_not_ask_for_new_lists_of_the_bed(speed: float) -
     ball = Rigid(Sphere(radius), position=(0.07, 0.07, 1.5), motion="free", density=2000.0, velocity=(0.0, 0.0, -speed))
     bed = grains.Bed(lying, RADIUS)
     simulation = grains.simulation(bed, obstacles=[Plane(), ball], dt=dt, device="cpu")
-    assert builds_in(simulation, 0.1) < 0.15
+    assert builds_in(simulation, 0.1) < 0.02
+
+
+def test_what_a_ball_touches_that_came_from_afar_is_listed() -> None:
+    radius, dt = 0.03, 2.5e-4
+    spots = np.random.default_rng(2).uniform(0.0, 0.2 * RADIUS, (8, 8, 3, 3))
+    spots += np.stack(np.meshgrid(*3 * [np.arange(8)], indexing="ij"), -1)[:, :, :3] * 2.3 * RADIUS + 1.05 * RADIUS
+    ball = Rigid(Sphere(radius), position=(0.09, 0.09, 0.6), motion="free", density=4000.0, velocity=(0.3, 0.0, -6.0))
+    bed = grains.Bed(spots.reshape(-1, 3), RADIUS)
+    simulation = grains.simulation(bed, obstacles=[Plane(), ball], dt=dt, device="cpu")
+    touched = 0
+    for _ in range(150):
+        simulation.step(4)
+        state = simulation.state
+        count = len(state.counts)
+        away = np.linalg.norm(state.positions.numpy()[:count, :3] - state.places.numpy()[1], axis=1)
+        close = np.flatnonzero(away < radius + 1.02 * RADIUS)
+        lengths, lists = state.counts.numpy()[:, 1], state.bodies.numpy().reshape(count, -1)
+        named = ((lists == 1) & (np.arange(lists.shape[1]) < lengths[:, None])).any(axis=1)
+        assert named[close].all()
+        touched += len(close)
+    assert touched > 50
 
 
 def test_fast_balls_meet_the_bed_as_slow_ones_do() -> None:

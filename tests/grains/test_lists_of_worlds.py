@@ -12,8 +12,9 @@ from annelid.grains import model
 from annelid.grains.kernels.layout import FLAGS, REACHES, SKIN, STALE, WORLD_REACHES
 from annelid.grains.kernels.layout import PLANE as WALL
 from annelid.grains.model import PATIENCE
+from annelid.shapes import box_walls
 
-from .blade import drive, simulated
+from .blade import BLADE, CONTROLS, EDGE, drive, simulated
 
 WORLDS = 4
 
@@ -120,13 +121,34 @@ def _skins(simulation: Any) -> np.ndarray:
     return np.asarray(simulation.state.reach.numpy()[REACHES + SKIN :: WORLD_REACHES])
 
 
-def test_lists_of_a_cpu_reach_further_in_worlds_where_something_is_fast(moving: Any) -> None:
+def test_lists_of_a_cpu_reach_further_in_worlds_where_something_is_fast() -> None:
+    driven = simulated(
+        "cpu", WORLDS, obstacles=[*box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0)), BLADE], controls=CONTROLS[:2]
+    )
+    driven.step(30)
+    driven.controls["ahead"] = [0.0, 0.1, 0.2, 0.4]
+    driven.step(90)
+    let_grow_stale(driven, list(range(WORLDS)))
+    driven.step(1)
+    parameters = driven.solver.model.parameters
+    assert (_skins(driven) >= parameters.skin).all()
+    assert (_skins(driven) <= parameters.widest_skin).all()
+    assert _skins(driven)[WORLDS - 1] > 1.5 * parameters.skin
+
+
+def test_beside_free_bodies_a_cpu_lets_grains_move_further_that_are_fast() -> None:
+    moving = simulated("cpu", WORLDS)
+    drive(moving)
     let_grow_stale(moving, list(range(WORLDS)))
     moving.step(1)
     parameters = moving.solver.model.parameters
-    assert (_skins(moving) >= parameters.skin).all()
-    assert (_skins(moving) <= parameters.widest_skin).all()
-    assert moving.solver.device.is_cuda or _skins(moving)[WORLDS - 1] > 1.5 * parameters.skin
+    allowed = -moving.state.built.numpy()[:, 3].reshape(WORLDS, -1)
+    speeds = np.linalg.norm(moving.velocities().reshape(WORLDS, -1, 3), axis=2)
+    assert (allowed >= parameters.calm_skin).all()
+    assert (allowed <= parameters.fast_skin).all()
+    assert (_skins(moving) == parameters.skin).all()
+    assert allowed.max() > 1.5 * allowed.min()
+    assert np.argmax(allowed.mean(axis=1)) == np.argmax(speeds.mean(axis=1))
 
 
 def test_lists_reach_as_far_as_one_says() -> None:

@@ -99,8 +99,14 @@ def test_the_turn_is_that_of_the_frame_of_the_body() -> None:
 
 
 def test_a_driven_blade_keeps_a_contact_force(device: str) -> None:
-    """It goes on while grains push back with less than it wants, and gives way to more."""
-    simulation = simulated(device)
+    """It goes on while grains push back with less than it wants, and gives way to more; in the mean of beds."""
+    felt = np.mean([_felt_while_pushing(device, seed) for seed in range(1, 5)], axis=0)
+    assert np.mean(felt[150:200]) == pytest.approx(0.3, abs=0.1)
+    assert np.mean(felt[-50:]) == pytest.approx(1.0, abs=0.2)
+
+
+def _felt_while_pushing(device: str, seed: int) -> list[float]:
+    simulation = simulated(device, seed=seed)
     simulation.sensors.add("force", grains.contact_force_of(BLADE))
     simulation.run(0.2)
     felt: list[float] = []
@@ -112,9 +118,7 @@ def test_a_driven_blade_keeps_a_contact_force(device: str) -> None:
 
     control.connect(simulation, advance, every=0.002, controls=["ahead"])
     simulation.run(0.8)
-    print(np.array(felt).reshape(-1, 50).mean(axis=1))
-    assert np.mean(felt[150:200]) == pytest.approx(0.3, abs=0.1)
-    assert np.mean(felt[-50:]) == pytest.approx(1.0, abs=0.2)
+    return felt
 
 
 def test_a_force_keeps_a_body_at_a_height(device: str) -> None:

@@ -22,6 +22,7 @@ wp.set_module_options({"enable_backward": False})
 
 _WORDS = 3  # of a launch: where its code, the number of its threads and its arguments lie
 _COUNTER = 4  # numbers that a team counts its arrivals with
+_PIECES = 4  # of a launch that members share, by turns: what is heavy lies together
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +94,24 @@ class Relay:
         )
 
     def _prepare(self, legs: Sequence[Leg]) -> bool:
-        size, calls = self._team.size, max(map(len, legs))
+        size = self._team.size
+        calls = max(sum(1 if task.count is None else _PIECES for task in leg) for leg in legs)
         table = np.zeros((len(legs), size, calls, _WORDS), np.uint64)
         counters = waiting_counters(len(legs))
         launches = []
         for number, leg in enumerate(legs):
             counter = counters[_COUNTER * number : _COUNTER * (number + 1)]
-            for place, task in enumerate(leg):
-                for rank, command in enumerate(_commands(task, size, counter)):
+            places = [0] * size
+            for task in leg:
+                for rank, command in _commands(task, size, counter):
                     if command is None:  # a launch over nothing is not recorded
                         continue
                     launch = ready(command)
                     if not isinstance(launch, ReadyLaunch):
                         return False
                     launches.append(launch)
-                    table[number, rank, place] = launch.addresses()
+                    table[number, rank, places[rank]] = launch.addresses()
+                    places[rank] += 1
         self._legs, self._launches = [list(leg) for leg in legs], launches
         self._table, self._counters, self._calls = (
             wp.array(table.ravel(), dtype=wp.uint64, device="cpu"),
@@ -117,15 +121,19 @@ class Relay:
         return True
 
 
-def _commands(task: Task, size: int, counter: wp.array[Any]) -> list[Any]:
-    """The launch of each member."""
+def _commands(task: Task, size: int, counter: wp.array[Any]) -> list[tuple[int, Any]]:
+    """Launches, each with the rank of the member that runs it."""
     task.kernel.module.load("cpu", block_dim=1)  # once, before members run
     if task.count is None:
-        ranks = [(1, [rank, size, counter, *task.arguments]) for rank in range(size)]
+        shares = [(1, [rank, size, counter, *task.arguments]) for rank in range(size)]
     else:
-        edges = [task.count * rank // size for rank in range(size + 1)]
-        ranks = [(edges[r + 1] - edges[r], [edges[r], *task.arguments]) for r in range(size)]
-    return [wp.launch(task.kernel, count, inputs, device="cpu", record_cmd=True) for count, inputs in ranks]
+        pieces = _PIECES * size if size > 1 else 1
+        edges = [task.count * piece // pieces for piece in range(pieces + 1)]
+        shares = [(edges[n + 1] - edges[n], [edges[n], *task.arguments]) for n in range(pieces)]
+    return [
+        (number % size, wp.launch(task.kernel, count, inputs, device="cpu", record_cmd=True))
+        for number, (count, inputs) in enumerate(shares)
+    ]
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -273,7 +273,9 @@ def require_values(value: Any, worlds: int) -> np.ndarray:
 
 def _whole(what: str, value: Any) -> int:
     if not is_count(value, 1):
-        raise InvalidValue(f"{what} must be a whole number from 1 to {MOST_COUNTED:.0e}, not {value!r:.40}.")
+        raise InvalidValue(
+            f"{what} must be a whole number of 1 or more, at most {MOST_COUNTED:.0e}, not {value!r:.40}."
+        )
     return int(value)
 
 

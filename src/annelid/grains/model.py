@@ -40,7 +40,8 @@ _GRAINS_A_PART, _PARTS = 16384, 16  # that a block sums what they do to a body, 
 _BOUNCING_SWEEPS = 8
 _SKIN, _CUDA_SKIN = 0.25, 0.4  # of lists, in radii: CUDA takes neighbours that are not close along at little cost
 _BODY_SKIN = 0.375  # how far bodies may move, in radii, beyond what lists lead fast ones by
-_GUEST_SKIN, _FAST_SKIN = 1.0, 0.75  # how far guests and fast grains may move, in skins: other grains half a skin
+_GUEST_SKIN, _FAST_SKIN, _CALM_SKIN = 1.0, 0.75, 0.3  # how far guests, fast and calm grains may move, in skins
+_FASTEST_SKIN = 1.5  # how far fast ones may where there are no guests: calm ones half a skin there, as on CUDA
 _WIDEST_SKIN = 0.75  # on a CPU, where grains are fast; see `kernels.cells.skin_for`
 _MOST_SWEEPS = 7  # of a step that converges: one, and pairs of others
 _SOLVED = 0.5  # change of a velocity by a sweep at which a step is solved, in √(gR)
@@ -260,10 +261,10 @@ class Model:
         p.damping = world.paper_gamma
         skin = world.skin or (_CUDA_SKIN if self.device.is_cuda else _SKIN)
         p.near, p.skin, p.body_skin = _NEAR, skin * smallest, _BODY_SKIN * smallest
-        if self.device.is_cuda and self.guests:
-            p.guest_skin, p.fast_skin = _GUEST_SKIN * p.skin, _FAST_SKIN * p.skin
-            p.wider = p.guest_skin + p.fast_skin - p.skin
-        fixed = world.skin is not None or self.device.is_cuda or self.guests > 0
+        allowing = self.guests > 0 if self.device.is_cuda else self.features.allowing
+        if allowing:
+            self._set_allowances(p)
+        fixed = world.skin is not None or self.device.is_cuda or allowing
         p.widest_skin = p.skin if fixed else _WIDEST_SKIN * smallest
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
@@ -284,6 +285,15 @@ class Model:
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin + p.wider)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
         return p
+
+    def _set_allowances(self, p: Any) -> None:
+        """How far rows may move before lists are made anew, by what they are; see `kernels.allowances`."""
+        if self.guests:
+            calm = 0.5 if self.device.is_cuda else _CALM_SKIN
+            p.calm_skin, p.fast_skin, p.guest_skin = calm * p.skin, _FAST_SKIN * p.skin, _GUEST_SKIN * p.skin
+        else:
+            p.calm_skin, p.fast_skin = 0.5 * p.skin, _FASTEST_SKIN * p.skin
+        p.wider = p.fast_skin + max(p.fast_skin, p.guest_skin) - p.skin
 
     def _set_convergence(self, p: Any) -> None:
         """What sweeps that converge know of the range of rates at which plain ones do, see `kernels.converge`."""

@@ -1,23 +1,25 @@
 """How far each grain and each body may move before lists are made anew, where some move and most do not.
 
 A pair can miss each other's lists only by what both have moved. Beside a soft body its guests move, some grains that it
-throws up do, and the bed does not: lists that reach further around these few last longer, at little cost. On CUDA,
-where making lists takes as long as several steps, the fourth number of `Lists.built` is less what a row may move. A CPU
-leaves another number there, 0 or more: then each may move by half of what lists reach further than needed.
+throws up do, and the bed does not; so it is after a blow of a rigid one. Lists that reach further around these few last
+longer, at little cost. There the fourth number of `Lists.built` is less what a row may move. Elsewhere it is another
+number, 0 or more: each may move by half of what lists reach further than needed.
 
-Bodies are few: lists reach further around each of them by what it will move while they last, on both devices. A ball
-that falls onto a bed would otherwise ask for new lists of the whole bed in every other step.
+Bodies are few: lists reach further around each of them by what it will move while they last. A ball that falls onto a
+bed would otherwise ask for new lists of the whole bed in every other step. While it is far above the bed, a team makes
+none for its sake.
 """
 
 import warp as wp
 
-from annelid.grains.kernels.layout import SKIN, Bodies, Grains, Lists, Parameters, reach_place
+from annelid.grains.kernels.layout import MARGIN, SKIN, Bodies, Grains, Lists, Parameters, reach_place
 
 wp.set_module_options({"enable_backward": False})
 
-_LOOKS = 8.0  # at lists, that they are to last for where a grain is fast
+_LASTING = 64.0  # steps that they are to last for where a grain is fast
 _STEPS = 10.0  # that they are to last for where a body is fast, beside those in which nobody looks at them
 _FURTHEST = 4.0  # that lists reach further around a body, in radii of a grain
+_ROOM = 100.0  # that a body is let go without lists, in radii: single precision adds up its way
 
 
 @wp.func
@@ -33,9 +35,8 @@ def set_allowance(i: int, parameters: Parameters, grains: Grains, lists: Lists):
     allowed = parameters.guest_skin
     if name[0] < parameters.first_guest:
         v = grains.velocities[i]
-        wanted = wp.static(_LOOKS) * (parameters.patience + 1.0) * parameters.dt * wp.length(wp.vec3(v[0], v[1], v[2]))
-        half = 0.5 * lists.reach[reach_place(wp.static(SKIN), name[1])]
-        allowed = wp.clamp(wanted, half, parameters.fast_skin)
+        wanted = wp.static(_LASTING) * parameters.dt * wp.length(wp.vec3(v[0], v[1], v[2]))
+        allowed = wp.clamp(wanted, parameters.calm_skin, parameters.fast_skin)
     x = grains.positions[i]
     lists.built[i] = wp.vec4(x[0], x[1], x[2], -allowed)
 
@@ -57,7 +58,8 @@ def note_divergence(speed: float, step: int, lists: Lists):
 @wp.func
 def others_move(world: int, parameters: Parameters, lists: Lists) -> float:
     """How far grains and guests beside a body may move before lists are made anew [m]."""
-    return wp.max(0.5 * lists.reach[reach_place(wp.static(SKIN), world)], parameters.guest_skin)
+    told = wp.max(parameters.guest_skin, parameters.fast_skin)
+    return wp.max(0.5 * lists.reach[reach_place(wp.static(SKIN), world)], told)
 
 
 @wp.func
@@ -65,3 +67,25 @@ def body_lead(b: int, parameters: Parameters, bodies: Bodies) -> float:
     """How much further lists reach around a body by its speed when they are made [m]."""
     wanted = (wp.static(_STEPS) + parameters.patience) * parameters.dt * body_speed(b, bodies)
     return wp.min(wanted, wp.static(_FURTHEST) * parameters.smallest)
+
+
+@wp.func
+def is_away(b: int, parameters: Parameters, bodies: Bodies) -> bool:
+    """Whether a body is so far from all grains that lists are made anew before it needs them; a team finds that."""
+    return bodies.travel[b] < -wp.static(_FURTHEST) * parameters.smallest
+
+
+@wp.func
+def room_around(b: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies) -> float:
+    """How much further than lists lead it a body may move that is in none of them [m]."""
+    form = bodies.forms[b]
+    room = float(0.0)
+    if form.reach > 0.0 and parameters.period == wp.vec3():
+        nearest = float(1.0e6)
+        for i in range(lists.first_of_world[form.world], lists.first_of_world[form.world + 1]):
+            x = grains.positions[i]
+            nearest = wp.min(nearest, wp.length(wp.vec3(x[0], x[1], x[2]) - bodies.places[b]))
+        listed = lists.reach[reach_place(wp.static(MARGIN), form.world)] + parameters.body_skin + parameters.radius
+        listed += others_move(form.world, parameters, lists) + body_lead(b, parameters, bodies)
+        room = wp.clamp(nearest - form.reach - listed, 0.0, wp.static(_ROOM) * parameters.smallest)
+    return room

@@ -7,6 +7,7 @@ import warp as wp
 from annelid.grains.kernels.allowances import body_speed
 from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
+    APPROACH,
     BALL,
     CAPSULE,
     FASTEST,
@@ -133,9 +134,12 @@ def point_contacts(features: Features) -> wp.Function:
         world = bodies.forms[a].world
         first = bodies.first_of_world[world]
         x = point_place(p, bodies)
-        margin = lists.reach[reach_place(wp.static(MARGIN), world)]
-        reach = margin + point_radius(p, bodies)
+        usual = lists.reach[reach_place(wp.static(MARGIN), world)]
         for b in range(first, bodies.first_of_world[world + 1]):
+            # Lists of a bed do not know of bodies that are far from it, which may meet each other.
+            fastest = wp.max(body_speed(a, bodies), body_speed(b, bodies))
+            margin = wp.max(usual, wp.static(APPROACH) * parameters.dt * fastest)
+            reach = margin + point_radius(p, bodies)
             at = p * bodies.point_places + b - first
             new = mat23()
             close = b != a

@@ -103,9 +103,10 @@ _TO_FACETS = """
 
 @functools.cache
 def put_first(features: Features) -> wp.Function:
-    """Put neighbours that grain i can touch soon at the front of its list, where sums are made a group at a time.
+    """Put neighbours that are so near to grain i at the front of its list, where sums are made a group at a time.
 
-    Groups of neighbours that are all further away are passed over on a CPU; on CUDA it would gain nothing.
+    Groups of neighbours that are all further away are passed over on a CPU; on CUDA it would gain nothing. How many are
+    so near.
     """
     text = f"""
 #if !defined(__CUDA_ARCH__)
@@ -122,13 +123,16 @@ def put_first(features: Features) -> wp.Function:
         row[k] = close ? other : j; row[front] = close ? j : other;
         front += close;
     }}
+    return front;
+#else
+    return length;
 #endif
 """
 
     @wp.func_native(text)
     def close_first(
         i: int, length: int, x: wp.vec4, near: float, parameters: Parameters, grains: Grains, lists: Lists
-    ) -> None: ...
+    ) -> int: ...
 
     return close_first
 
@@ -155,7 +159,7 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
     const unsigned group = {GROUP_OF_LANES}, before = group & ((1u << (threadIdx.x & 31)) - 1u);
 #endif
 #if !defined(__CUDA_ARCH__) && defined(__AVX512VL__)
-    {look_at_eight(features)}
+    {look_at_eight(features, allowed=allowed)}
 #else
     for (int at = first; at < last; at += lanes) {{
         const int j = wp::min(at + lane, last - 1);
@@ -354,7 +358,9 @@ def collect(features: Features, *, allowed: bool = False) -> wp.Function:
                 largest(lists.flags, wp.static(OVERFLOW), length)
                 lists.flags[wp.static(HALTED)] = 1
             length = lists.places
-        close_first(i, length, x, width + margin, parameters, grains, lists)
+        # What is about to come close lies behind what is close, and both before all others, while these lists last.
+        soon = close_first(i, length, x, width + margin + 0.5 * parameters.skin, parameters, grains, lists)
+        close_first(i, soon, x, width + margin, parameters, grains, lists)
         padded = take_over(i, lane, lanes, length, lists.order, old, lists)
         if lane == 0:
             if wp.static(not allowed):

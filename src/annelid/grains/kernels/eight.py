@@ -78,7 +78,7 @@ _GUESTS = """
 """
 
 
-def look_at_eight(features: Features) -> str:
+def look_at_eight(features: Features, *, allowed: bool) -> str:
     """Text of `gather_row` that adds those from `first` to `last` that are near to the list of grain i at `x`."""
     wrap = "".join(
         f"d{axis} = d{axis} > 0.5f * parameters.period[{n}] ? d{axis} - parameters.period[{n}] : d{axis};\n"
@@ -87,7 +87,8 @@ def look_at_eight(features: Features) -> str:
         if features.periodic[n]
     )
     radii = _RADII if features.sizes else "const F radius = parameters.radius;"
-    far = "const F sum = near + radius, far = " + ("MORE(sum, (F)0.0f);" if features.guests else "sum;")
+    reach = "near + radius - COLUMN(p0, p1, p2, p3, 3)" if allowed else "near + radius"
+    far = f"const F sum = {reach}, far = " + ("MORE(sum, (F)0.0f);" if features.guests else "sum;")
     parts = {"WRAP": wrap, "RADII": radii + far, "GUESTS": _GUESTS if features.guests else ""}
     text = _TEXT
     for name, part in parts.items():

@@ -134,6 +134,11 @@ class Features:
         return self.converging and (self.free or self.guests)
 
     @property
+    def allowing(self) -> bool:
+        """Whether a team tells each row how far it may move before lists are made anew; CUDA does beside guests."""
+        return self.guests or self.free
+
+    @property
     def keeps_rolling(self) -> bool:
         """Whether lists keep a second vector: of rolling resistance, or of the drag along a body."""
         return self.rolling or self.method == "hertz"
@@ -177,8 +182,9 @@ class Parameters:
     skin: wp.float32  # how much further than needed lists reach [m]
     widest_skin: wp.float32  # the same where grains are fast: lists that are made often cost more than long ones [m]
     body_skin: wp.float32  # how far a body may move beyond what lists lead it by [m]
-    guest_skin: wp.float32  # how far guests may move before lists are made anew (CUDA) [m]
-    fast_skin: wp.float32  # and grains at most that are fast when lists are made, beside guests [m]
+    calm_skin: wp.float32  # how far grains that lie may move before lists are made anew, see `kernels.allowances` [m]
+    fast_skin: wp.float32  # and grains at most that are fast when they are made [m]
+    guest_skin: wp.float32  # and guests [m]
     wider: wp.float32  # by how much cells are wider for their sake [m]
     patience: wp.float32  # steps that may pass before stale lists are made anew, less one
     radius: wp.float32  # of equal grains, or the largest [m]

@@ -110,7 +110,7 @@ _MOVE = """
     const float speed = wp::sqrt((hurried.x + hurried.y) + hurried.z);
     const float moved = wp::sqrt((walked.x + walked.y) + walked.z) + parameters.patience * dt * speed;
     const float* reach = lists.reach.data + @REACHES@;
-    if (moved > 0.5f * reach[@SKIN@] || @APPROACH@ * dt * speed > reach[@MARGIN@]) {
+    if (moved > @ALLOWED@ || @APPROACH@ * dt * speed > reach[@MARGIN@]) {
         lists.flags.data[@STALE@] = 1;
         lists.flags.data[@FLAGS@ + world] = 1;
     }
@@ -191,6 +191,8 @@ def finish_quads(features: Features) -> wp.Function:
         "FORESEEN": _FORESEEN if features.method == "nonsmooth" else "",
         "STARTS": "((Four*)grains_out.starts.data)[i] = velocity;" if features.bouncing else "",
         "WRAP": wrap,
+        "ALLOWED": "(built.w < 0.0f ? -built.w : @HALF@)" if features.allowing else "@HALF@",
+        "HALF": "0.5f * reach[@SKIN@]",
         "REACHES": f"{REACHES} + {WORLD_REACHES} * world",
         "APPROACH": f"{APPROACH}f",
     }

@@ -4,7 +4,7 @@ import functools
 
 import warp as wp
 
-from annelid.grains.kernels.allowances import body_speed, note_divergence
+from annelid.grains.kernels.allowances import body_speed, is_away, note_divergence
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -129,7 +129,8 @@ def move_told_body(features: Features) -> wp.Function:
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed
         margin = lists.reach[reach_place(wp.static(MARGIN), form.world)]
-        if furthest > parameters.body_skin or wp.static(APPROACH) * dt * speed > margin:
+        hurries = wp.static(APPROACH) * dt * speed > margin and not is_away(b, parameters, bodies)
+        if furthest > parameters.body_skin or hurries:
             lists.flags[wp.static(STALE)] = 1
             lists.flags[wp.static(FLAGS) + form.world] = 1
 

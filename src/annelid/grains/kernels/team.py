@@ -5,7 +5,7 @@ import functools
 import warp as wp
 
 from annelid.core.launch import team_barrier, team_range
-from annelid.grains.kernels.allowances import body_speed
+from annelid.grains.kernels.allowances import body_speed, is_away, set_allowance
 from annelid.grains.kernels.bodies import body_total, point_contacts
 from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
@@ -47,7 +47,8 @@ def find_margin(w: int, parameters: Parameters, grains: Grains, lists: Lists, bo
         fastest = wp.max(fastest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     fastest = wp.sqrt(fastest)
     for b in range(bodies.first_of_world[w], bodies.first_of_world[w + 1]):
-        fastest = wp.max(fastest, body_speed(b, bodies))
+        if not is_away(b, parameters, bodies):
+            fastest = wp.max(fastest, body_speed(b, bodies))
     set_margin(w, fastest, parameters, lists)
 
 
@@ -69,7 +70,8 @@ def rows_within(w: int, low: int, high: int, lists: Lists) -> wp.vec2i:
 @functools.cache
 def team_refresh(features: Features) -> wp.Function:
     """A function for each member: sort the grains of stale worlds and make their lists. It returns the new ticket."""
-    list_grains, stale = collect(features), is_stale(features)
+    allowing = features.allowing
+    list_grains, stale = collect(features, allowed=allowing), is_stale(features)
     list_bodies = collect_bodies(features) if features.kinds else None
     materials, guests, rolling = int(features.materials), int(features.guests), int(features.keeps_rolling)
     tracked, bouncing, many = features.tracked, features.bouncing, features.worlds
@@ -106,6 +108,8 @@ def team_refresh(features: Features) -> wp.Function:
                 rows = rows_within(w, low, high, lists)
                 for i in range(rows[0], rows[1]):
                     reorder(i, parameters, old, here, lists, wp.static(materials), wp.static(guests))
+                    if wp.static(allowing):
+                        set_allowance(i, parameters, here, lists)
         if wp.static(bouncing):
             for i in range(low, high):
                 here.starts[i] = here.velocities[i]
@@ -120,7 +124,7 @@ def team_refresh(features: Features) -> wp.Function:
         team_barrier(counter, size, ticket + 4)
         if rank == 0:
             if wp.static(tracked):
-                list_touched(parameters, lists, bodies)
+                list_touched(parameters, here, lists, bodies)
             if lists.flags[wp.static(HALTED)] == 0:
                 for w in range(parameters.worlds):
                     lists.flags[wp.static(FLAGS) + w] = 0

@@ -5,9 +5,9 @@ Where lists of some worlds were made, their bodies are looked up in them; what b
 
 import warp as wp
 
-from annelid.grains.kernels.allowances import body_lead
+from annelid.grains.kernels.allowances import body_lead, room_around
 from annelid.grains.kernels.cells import block_scan
-from annelid.grains.kernels.layout import FLAGS, PLANE, Bodies, Lists, Parameters
+from annelid.grains.kernels.layout import FLAGS, PLANE, Bodies, Grains, Lists, Parameters
 
 wp.set_module_options({"enable_backward": False})
 
@@ -124,7 +124,7 @@ def look_up(b: int, place: int, lists: Lists, bodies: Bodies) -> int:
 
 
 @wp.func
-def list_touched(parameters: Parameters, lists: Lists, bodies: Bodies):
+def list_touched(parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies):
     """List, on one thread, what touches each body; what belongs to the bodies of a world is moved as a whole."""
     for b in range(bodies.count + 1):
         bodies.touched_first_before[b] = bodies.touched_first[b]
@@ -140,7 +140,10 @@ def list_touched(parameters: Parameters, lists: Lists, bodies: Bodies):
                 bodies.touched_first[b] = place
                 place = look_up(b, place, lists, bodies)
                 if made:
-                    bodies.travel[b] = -body_lead(b, parameters, bodies)
+                    lead = body_lead(b, parameters, bodies)
+                    if place == bodies.touched_first[b]:
+                        lead += room_around(b, parameters, grains, lists, bodies)
+                    bodies.travel[b] = -lead
         else:
             begin = bodies.touched_first_before[first]
             end = bodies.touched_first_before[last]

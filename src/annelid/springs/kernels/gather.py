@@ -216,14 +216,14 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
 
 
 def _vector_source(scalar: str, springs: Springs) -> str:
-    """C++ of `vector_gather`: rows shared by all four lanes, then rows that differ from lane to lane.
+    """C++ of `vector_gather`: rows shared by all four lanes, or rows that differ, as long as all last and to the end.
 
     A row without entries begins where the next one does, so that lanes share a row only if it is as long, too. Lanes of
     two worlds that have signals of their own do not count as sharing.
     """
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
     apart, varied = actuated and springs.worlds, springs.varied
-    first, own = ("base[0]", "base[l]") if apart else ("factor_base", "factor_base")
+    first, own, own_of = ("base[0]", "base[l]", "base[@]") if apart else ("factor_base",) * 3
     limit = "limit * factor * factor" if actuated else "limit"
     broken = f"""
                 for (int l = 0; l < 4; ++l) {{
@@ -251,6 +251,24 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                 {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}
                 {"const lanes limit = limits.data[e];" if detecting else ""}
                 {"const int slot = e - start[0];" if breaking else ""}"""
+
+    def of_lanes(term: str) -> str:
+        return "{" + ", ".join(term.replace("@", str(lane)) for lane in range(4)) + "}"
+
+    held_constants = f"""
+                const int e0 = start[0] + s, e1 = start[1] + s, e2 = start[2] + s, e3 = start[3] + s;
+                const int j0 = at[0] + offsets.data[e0], j1 = at[1] + offsets.data[e1],
+                          j2 = at[2] + offsets.data[e2], j3 = at[3] + offsets.data[e3];
+                lanes low, high;  // two lanes each
+                __builtin_memcpy(&low, E + 2 * e0, sizeof(lanes) / 2);
+                __builtin_memcpy((char*)&low + sizeof(lanes) / 2, E + 2 * e1, sizeof(lanes) / 2);
+                __builtin_memcpy(&high, E + 2 * e2, sizeof(lanes) / 2);
+                __builtin_memcpy((char*)&high + sizeof(lanes) / 2, E + 2 * e3, sizeof(lanes) / 2);
+                const lanes k = MIX(low, high, 0, 2, 4, 6), kl = MIX(low, high, 1, 3, 5, 7);
+                {f"const lanes c = {of_lanes('damping.data[e@]')};" if damped else ""}
+                {f"const lanes factor = {of_lanes(f'factors.data[{own_of} + signals.data[e@]]')};" if actuated else ""}
+                {f"const lanes limit = {of_lanes('limits.data[e@]')};" if detecting else ""}
+                {"const int slot = s;" if breaking else ""}"""
     names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated + ["limit"] * detecting
     lane_constants = f"""
                 lanes {", ".join(names)};
@@ -299,7 +317,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
     const {scalar}* V = (const {scalar}*)velocities.data;
     const {scalar}* E = (const {scalar}*)elastic.data;
     const lanes tiny = ({scalar})1e-30;
-    int at[4], start[4], count_of[4], longest = 0;
+    int at[4], start[4], count_of[4], longest = 0, shortest = 2147483647;
     {"int base[4];" if apart else ""}
     {"lanes stiff, damp;" if varied else ""}
     bool shared = true;
@@ -309,6 +327,7 @@ def _vector_source(scalar: str, springs: Springs) -> str:
         start[l] = rows.data[row].c[0]; count_of[l] = rows.data[row].c[1];
         {chosen_part}
         longest = count_of[l] > longest ? count_of[l] : longest;
+        shortest = count_of[l] < shortest ? count_of[l] : shortest;
         {own_scales if varied else ""}
         {"base[l] = factor_base + at[l] / masses_a_world * signal_count;" if apart else ""}
         shared = shared && at[l] == at[0] + l && start[l] == start[0] && count_of[l] == count_of[0];
@@ -324,7 +343,10 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                 {neighbours}{shared_constants}{law}
         }}
     }} else {{
-        for (int s = 0; s < longest; ++s) {{
+        for (int s = 0; s < shortest; ++s) {{
+                {held_constants}{neighbours}{law}
+        }}
+        for (int s = shortest; s < longest; ++s) {{
                 {lane_constants}{neighbours}{law}
         }}
     }}

@@ -8,8 +8,10 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+MOST_SUBSTEPS = 46340
+"""Of a step; its square, which ropes need, is the largest of 32 bits."""
+
 MATERIAL_STRIDE = 32
-MOST_SUBSTEPS = 46340  # whose square, which ropes need, is the largest of 32 bits
 """Numbers a material has in its table; the names below are columns."""
 M_SOFT = 0  # 2/m: inverse mass of a pair of masses [1/kg]
 M_SPIN = 1  # 1/I [1/(kg m²)]
