@@ -103,7 +103,9 @@ BEGIN = """
     typedef float Number;
     const Number dt = parameters.dt, rate = 1.0f / dt;
     F sx = 0.0f, sy = 0.0f, sz = 0.0f, tx = 0.0f, ty = 0.0f, tz = 0.0f, touching = 0.0f, worst = 0.0f;
+    // Of these, what will not come again in the next step.
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
+    bool blows = false;
     const F zero = 0.0f, one = 1.0f;
     @LOOP@
         // Products that are added within one expression may be fused; CUDA fuses them anywhere. Where both sides of a
@@ -183,7 +185,9 @@ OWN_GROUPS = (
 )
 NOT_SHARED = {
     "LOOP": OWN_GROUPS,
-    "OUT": "float out[14] = {sx, sy, sz, tx, ty, tz, hx, hy, hz, kx, ky, kz, touching, worst};",
+    "OUT": """(void)blows;
+    float out[14] = {
+        sx, sy, sz, tx, ty, tz, sx - hx, sy - hy, sz - hz, tx - kx, ty - ky, tz - kz, touching, worst};""",
 }
 # Rows beside guests are few and their lists long: several threads share one on CUDA.
 BY_LANES = {
@@ -253,8 +257,14 @@ END_OF_QUADS = (
     angular.w = __builtin_reduce_max(HIGHEST(worst));
     rows[0] = SUMS(sx, sy, sz, touching);
     rows[1] = angular;
-    rows[2] = SUMS(hx, hy, hz, zero);
-    rows[3] = SUMS(kx, ky, kz, zero);
+    Four push_again = rows[0], turn_again = angular;
+    push_again.w = 0.0f; turn_again.w = 0.0f;
+    if (blows) {
+        push_again -= SUMS(hx, hy, hz, zero);
+        turn_again -= SUMS(kx, ky, kz, zero);
+    }
+    rows[2] = push_again;
+    rows[3] = turn_again;
     #undef SUMS
     #undef PAIRS
 """

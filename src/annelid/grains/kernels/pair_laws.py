@@ -28,19 +28,21 @@ NONSMOOTH = """
         // No branch: some contact of most groups slips, and to guess that wrong costs more than a root and a division.
         const F scale = force > limit * limit ? limit / SQRT(force + 1.0e-30f) : one;
         fx *= scale; fy *= scale; fz *= scale;
-        @FROM_PLAIN@F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
+        F px = push * nx + fx, py = push * ny + fy, pz = push * nz + fz;
         @BLEND@
         @RESIDUAL@
-        // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
-        const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / light;
-        F kept_share = one;
-        if (@FINAL@ && ANY(push > calm)) kept_share = MIN(calm / MAX(push, 1.0e-30f), 1.0f);
-        const F qx = kept_share * px, qy = kept_share * py, qz = kept_share * pz;
-        KEEP(impulses, 0, qx) KEEP(impulses, 1, qy) KEEP(impulses, 2, qz)
         F twx = ai * (fy * nz - fz * ny), twy = ai * (fz * nx - fx * nz), twz = ai * (fx * ny - fy * nx);
         @COUPLE@
         sx += px; sy += py; sz += pz; tx += twx; ty += twy; tz += twz;
-        hx += qx; hy += qy; hz += qz; kx += kept_share * twx; ky += kept_share * twy; kz += kept_share * twz;
+        // What grew slowly will come again; a blow will not, and expecting it would make grains bounce.
+        const F calm = 2.0f * MAX(before, 0.0f) + parameters.calm_speed / light;
+        if (@FINAL@ && ANY(push > calm)) {
+            const F again = MIN(calm / MAX(push, 1.0e-30f), 1.0f), once = one - again;
+            hx += once * px; hy += once * py; hz += once * pz; kx += once * twx; ky += once * twy; kz += once * twz;
+            px *= again; py *= again; pz *= again;
+            blows = true;
+        }
+        KEEP(impulses, 0, px) KEEP(impulses, 1, py) KEEP(impulses, 2, pz)
         // What pulls touches as well, or nobody would hand it on to the masses of a guest.
         touching += ((gap < parameters.near * MIN(ri, rj)) | (push != 0.0f) | (gap + @AHEAD@ * dt * normal < 0.0f))
             & close ? @WEIGHT@ : zero;
@@ -209,7 +211,7 @@ ROLLING = """
         const F share = turn > most * most ? most / SQRT(turn + 1.0e-36f) : one;
         ax *= share; ay *= share; az *= share;
         KEEP(rollings, 0, ax) KEEP(rollings, 1, ay) KEEP(rollings, 2, az)
-        tx += ax; ty += ay; tz += az; kx += ax; ky += ay; kz += az;
+        tx += ax; ty += ay; tz += az;
 """
 
 TURNED = "MAX(own_contacts, 1.0f) * mi / (ri * ri) + MAX(nj, 1.0f) * mj / (rj * rj)"

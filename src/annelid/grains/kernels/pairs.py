@@ -44,7 +44,7 @@ def _residual(features: Features) -> str:
 
 def _converging_parts(features: Features, *, blended: bool) -> dict[str, str]:
     """Parts of the text where steps converge: plain sweeps begin them, and blended ones go on."""
-    parts = {"FROM_PLAIN": "" if blended else "const ", "BLEND": laws.BLEND if blended else ""}
+    parts = {"BLEND": laws.BLEND if blended else ""}
     parts["FINAL"] = "false" if blended else "final == 1"
     parts["DEPTH"] = "0.1f * MIN(gap + 0.1f * parameters.smallest, 0.0f) * rate"
     if features.converging:
