@@ -525,7 +525,8 @@ class Solver:
         assert isinstance(found, Solid)
         axes = wp.quat(*Rotation.from_matrix(found.axes).as_quat().tolist())
         inputs = [mask, int(numbers[0]), len(self.model.bodies) // self.worlds, axes, places, turns]
-        wp.launch(place_bodies, self.worlds, inputs, [state.places, state.turns], device=self.device)
+        moved = [state.places, state.turns, state.travel]
+        wp.launch(place_bodies, self.worlds, inputs, moved, device=self.device)
         wp.launch(make_stale, self.worlds, [mask], [state.flags], device=self.device)
 
     def load(self, state: State, body: Obstacle | int | str, force: Any = (0, 0, 0), torque: Any = (0, 0, 0)) -> None:

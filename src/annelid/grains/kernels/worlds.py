@@ -48,10 +48,12 @@ def place_bodies(
     # State out:
     places_out: wp.array[wp.vec3],
     turns_out: wp.array[wp.quat],
+    travel_out: wp.array[wp.float32],
 ):
-    """Put a body of masked worlds somewhere else."""
+    """Put a body of masked worlds somewhere else, from where nothing is known of what is near."""
     world = wp.tid()
     if mask[world]:
         b = first + world * each
         places_out[b] = places[world]
         turns_out[b] = turns[world] * axes
+        travel_out[b] = 0.0
