@@ -71,7 +71,7 @@ def test_a_step_too_long_for_the_springs_is_told() -> None:
     [
         ({"inside": "explode"}, "no way with a body inside the bed named 'explode'"),
         ({"grains": {"method": "hertz"}}, "nonsmooth"),
-        ({"springs": {"dt": 1e-3}}, "given to the world itself"),
+        ({"springs": {"dt": 1e-3}}, "dt cannot be among the options of springs: give dt= itself"),
         ({"stretch": 0.5}, "stretch must be a factor of 1 or more"),
     ],
 )

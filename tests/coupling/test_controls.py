@@ -205,7 +205,7 @@ def test_a_world_is_taken_out_of_several(device: str) -> None:
 def test_what_cannot_be_commanded_or_read_is_refused() -> None:
     with pytest.raises(InvalidValue, match="two controls are named 'size'"):
         simulated("cpu", controls=[grains.velocity_control("size", "press", "z", low=-1.0, high=1.0)])
-    with pytest.raises(InvalidValue, match="controls are given to the world itself"):
+    with pytest.raises(InvalidValue, match="give controls= itself, for both sides"):
         simulated("cpu", grains={"controls": [DOWN]})
     with pytest.raises(InvalidValue, match="worlds must be a whole number"):
         simulated("cpu", worlds=0)

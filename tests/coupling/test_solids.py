@@ -154,7 +154,7 @@ def test_chambers_among_grains_take_commands() -> None:
         ({"springs": {"velocity_damping": 1.0}}, "springs is an option of spring bodies"),
         ({"dt": 1e-3, "grain_dt": 3e-4}, "whole multiple of grain_dt"),
         ({"solid": {"velocity_dampin": 1.0}}, "velocity_damping"),
-        ({"solid": {"gravity": 1.0}}, "given to the world itself"),
+        ({"solid": {"gravity": 1.0}}, "give gravity= itself, for both sides"),
         ({"skin": 0.5}, "skin must be a shapes.Surface"),
     ],
 )

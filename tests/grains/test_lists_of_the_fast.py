@@ -70,3 +70,42 @@ def test_fast_balls_meet_the_bed_as_slow_ones_do() -> None:
         away = np.linalg.norm(readout.positions(state) - readout.body_position(state, "ball"), axis=1)
         deepest = max(deepest, float((0.03 + RADIUS - away).max()))
     assert deepest < 0.5 * RADIUS
+
+
+def test_worlds_are_as_alone_where_the_lists_of_another_grow_while_a_ball_flies() -> None:
+    """Lists that do not fit are made once more, which must not tell the others what they knew by then."""
+    hashes = []
+    for places in (0, 64):
+        spots = np.random.default_rng(3).uniform(-0.02, 0.02, (40, 3)) * [1.0, 1.0, 0.2] + [0.0, 0.0, 0.05]
+        lying = np.stack(np.meshgrid(*2 * [np.arange(6) * 2.0 * RADIUS], [RADIUS]), -1).reshape(-1, 3)
+        bed = grains.Bed(np.concatenate([spots, lying]), np.where(np.arange(40 + len(lying)) < 40, 0.5, 1.0) * RADIUS)
+        balls = [
+            Rigid(Sphere(0.02), position=(0.05, 0.05, 0.6), motion="free", density=3000.0, velocity=(0, 0, -9), world=1)
+        ]
+        world_of = np.repeat([0, 1], [40, len(lying)])
+        simulation = grains.simulation(
+            bed, obstacles=[Plane(), Rigid(Plane(), world=1), *balls], dt=2e-4, world_of=world_of,
+            overlapping="allow", device="cpu", threads=1,
+        )  # fmt: skip
+        if places:
+            simulation.solver.reserve(simulation.state, places, 8)
+        simulation.step(400)
+        hashes.append(simulation.positions()[40:].tobytes())
+    assert hashes[0] == hashes[1]
+
+
+def test_a_very_fast_ball_that_comes_from_afar_takes_smaller_steps() -> None:
+    radius = 1e-3
+    spots = np.stack(np.meshgrid(*2 * [np.arange(8)], np.arange(5), indexing="ij"), -1).reshape(-1, 3) * 2.05 * radius
+    ball = Rigid(Sphere(3 * radius), position=(0.007, 0.007, 0.06), motion="free", density=2500.0, velocity=(0, 0, -40))
+    simulation = grains.simulation(
+        grains.Bed(spots + radius, radius), obstacles=[Plane(), ball], too_fast="substep", dt=3e-4, device="cpu"
+    )
+    deepest = 0.0
+    for _ in range(40):
+        simulation.step(1)
+        away = np.linalg.norm(
+            simulation.positions() - simulation.solver.readout.body_position(simulation.state, ball), axis=1
+        )
+        deepest = max(deepest, float((4 * radius - away).max()))
+    assert deepest < 1.2 * radius

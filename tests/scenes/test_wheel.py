@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from annelid.core.errors import UnknownName
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.scenes.wheel import Wheel
 from annelid.shapes import ResistiveGround
 from annelid.shapes.extrusion import prism
@@ -49,3 +49,15 @@ def test_grains_carry_the_load() -> None:
     assert rows["distance"] == pytest.approx(0.2 * 0.6, rel=0.03)
     assert 0.0 < rows["sinkage"] < 0.04
     assert rows["torque"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"radius": 7.0}, "does not fit a track of 0.5 m: make --track 22 m or more"),
+        ({"grouser": 0.2}, "grousers of 0.2 m are higher than the radius of the wheel, 0.07 m"),
+    ],
+)
+def test_wheels_that_cannot_be_meant_are_refused(bad: dict[str, float], told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        Wheel(**bad)

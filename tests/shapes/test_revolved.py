@@ -50,8 +50,28 @@ def test_hoppers_are_closed(radius: float, height: float, part: float, angle: fl
 @pytest.mark.parametrize(
     "profile",
     [
+        ((0.0, 0.0), (0.5, 1.0), (0.0, 1.0)),  # a cone on its tip
+        ((0.0, -1.0), (1.0, 0.0), (0.0, 1.0)),  # two tips
+        ((0.0, 0.0), (1.0, 0.0), (1.0, 0.5), (0.0, 1.0)),  # a cylinder with a roof
+        ((0.0, 0.0), (1.0, -0.5), (1.0, 1.0)),  # a tip in the middle
+    ],
+)
+def test_profiles_that_reach_the_axis_are_solid(profile: tuple[tuple[float, float], ...]) -> None:
+    solid = Revolved(profile)
+    mesh = solid.surface(128)
+    assert mesh.is_closed
+    assert mesh.volume == pytest.approx(solid.volume, rel=1e-3)
+    low, high = solid.bounds()
+    points = np.random.default_rng(2).uniform(low - 0.2, high + 0.2, (300, 3))
+    points[:40, :2] = 0.0  # on the axis
+    np.testing.assert_allclose(mesh.query("cpu").signed_distance(points), solid.signed_distance(points), atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
         ((1.0, 0.0), (2.0, 0.0)),
-        ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)),
+        ((-0.1, 0.0), (1.0, 0.0), (1.0, 1.0)),
         ((1.0, 0.0), (2.0, 1.0), (3.0, 2.0)),
         ((1.0, 0.0), (1.0, float("nan")), (2.0, 2.0)),
     ],

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import warp as wp
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import BedTooSmall, InvalidValue
 from annelid.core.progress import Progress
 from annelid.shapes import ResistiveGround
 from annelid.shapes.resistive.law import plane_stress, space_stress
 from annelid.shapes.resistive.media import MEDIA, write_medium
 from annelid.studies.sand_rft import Found, SandRft
-from annelid.studies.support.intruders import BedTooSmall, Laboratory
+from annelid.studies.support.intruders import Laboratory
 from annelid.studies.support.stress_maps import StressMap
 
 from .conftest import by_name

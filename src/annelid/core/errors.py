@@ -131,6 +131,10 @@ class BeginsInside(UserWarning):
     """A body begins inside an obstacle, or inside another body that it can touch, which throws it out."""
 
 
+class BedTooSmall(UserWarning):
+    """Something that is pushed into grains is closer to a wall or floor, or fewer grains wide, than it should be."""
+
+
 class PartlyUsed(UserWarning):
     """A file says things that are not simulated; the sentence names them."""
 

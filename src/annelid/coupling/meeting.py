@@ -96,8 +96,7 @@ def require_options(name: str, options: Mapping[str, Any], known: Iterable[str])
     require_kind(f"options of the {name}", options, Mapping, "values by name, {name: value}")
     both = sorted(OF_BOTH & set(options))
     if both:
-        verb = "are" if both[0] in ("obstacles", "controls") else "is"
-        raise InvalidValue(f"{both[0]} {verb} given to the world itself, not among its options of {name}.")
+        raise InvalidValue(f"{both[0]} cannot be among the options of {name}: give {both[0]}= itself, for both sides.")
     own = [one for one in known if one not in OF_BOTH]
     for option in options:
         if option not in own:

@@ -43,9 +43,18 @@ def make_room(
     trouble = f"{int(inside.sum())} grains are in its way, by up to {depths.max():.3g} m"
     if how == "refuse":
         raise InvalidValue(f"the body starts inside the bed: {trouble}; move it, or say inside='push' or 'remove'.")
-    done = "taken out" if how == "remove" else "pushed aside"
+    if how == "remove":
+        left, done = bed.where(~inside), "taken out"
+    else:
+        try:
+            left, done = bed.copy(positions=_pushed(bed, body, thickness, bodies)), "pushed aside"
+        except InvalidValue as error:
+            raise InvalidValue(
+                f"the body starts inside the bed: {trouble}, and they cannot all be pushed aside; say "
+                "inside='remove', or set the body higher."
+            ) from error
     warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=5)
-    return bed.where(~inside) if how == "remove" else bed.copy(positions=_pushed(bed, body, thickness, bodies))
+    return left
 
 
 def require_outside(points: np.ndarray, worlds: np.ndarray, bed: grains.Bed, bodies: Sequence[Touched]) -> None:

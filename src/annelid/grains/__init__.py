@@ -11,6 +11,7 @@ from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
+from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.controls import (
     AnyControl,
     BodyControl,
@@ -155,6 +156,7 @@ def simulation(
         contact_step=contact_step, controls=controls,
     )  # fmt: skip
     model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
+    warn_of_beginnings(model, stacklevel=3)
     made = Simulation(Solver(model, threads=threads))
     lead_joints(made, controls)
     return made

@@ -127,7 +127,7 @@ class Model:
         """
         world = self.world
         loads = [rigid_load(body, self.one, world.gravity) for body in self._own if is_free(body)]
-        suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
+        self.suits = suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
         self.converges = self._whether_to_converge(loads)
         chosen = world.method != "nonsmooth" or world.iterations is not None or world.tolerance is not None
         eight = self._bounces() and not chosen  # sweeps are taken in each step
@@ -178,7 +178,7 @@ class Model:
     def _named(self, name: str) -> int:
         found = [number for number, body in enumerate(self._own) if body.name == name]
         if not found:
-            raise UnknownName("body", name, [body.name for body in self._own if body.name])
+            raise UnknownName("body", name, list(dict.fromkeys(body.name for body in self._own if body.name)))
         if len(found) > 1:
             raise InvalidValue(f"{len(found)} bodies are named {name!r}: name one by the object, or by its number.")
         return found[0]

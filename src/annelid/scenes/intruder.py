@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from annelid import grains
+from annelid.core.errors import BedTooSmall, InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
@@ -21,6 +23,8 @@ _SETTLING = 0.3  # time in which the bed comes to rest [s]
 _LOOKS = 0.002  # time between two looks at the body [s]
 _ABOVE = 1e-4  # where the fall ends, over the first grain [m]
 _SIDES = 48  # of a cone
+_NARROWEST = 8.0  # side of a bed that can be filled, in radii of a grain
+_CLOSEST = 1.0  # that walls may be without a word, in widths of the body
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,15 @@ class Intruder(Checked):
     friction: float = parameter(0.5, "Coulomb friction of grains and body", range=(0.0, 1.0), limits=(0.0, 100.0))
     medium: str = parameter("sand-loose", "What it is compared in: a medium, or a file of sand-rft --fit")
     seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        side = self.size * (1.0 + 2.0 * self.room)
+        if side < _NARROWEST * self.grain_radius:
+            raise InvalidValue(
+                f"a bed {side:.3g} m wide is too narrow for grains with a radius of {self.grain_radius:g} m: make "
+                "--size or --room larger, or --grain-radius smaller."
+            )
 
     @property
     def speed(self) -> float:
@@ -73,6 +86,13 @@ class Intruder(Checked):
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[grains.Solver]:
         """A bed that has come to rest, and the body about to touch it."""
+        if self.room < _CLOSEST:
+            warnings.warn(
+                f"walls and floor are {self.room:g} widths of the body away: closer than {_CLOSEST:g} they bear a part "
+                "of it, and it comes less deep; make --room larger.",
+                BedTooSmall,
+                stacklevel=2,
+            )
         box = self.sandbox()
         poured = box.bed()
         resting = grains.simulation(poured, obstacles=box.walls(), device=device, threads=threads)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from annelid import control, grains
+from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
@@ -21,6 +22,7 @@ from annelid.shapes.resistive.rigid import Resisted, resisted
 _SETTLING = 0.35  # time in which the bed comes to rest and the wheel down to it, before it is driven [s]
 _FALL = 0.3  # fastest that the rig lets it down [m/s]
 _LOOKS = 0.005  # time between two looks at forces [s]
+_TRACK = 3.2  # shortest track, in reaches of the wheel: sand is left beside it wherever it is
 _PHASES = 6  # positions of the grousers over which the ground without grains is averaged
 _ARC = 0.004  # longest piece of the outline [m]
 _GRAVITY = 9.81  # [m/s²]
@@ -46,6 +48,20 @@ class Wheel(Checked):
     track: float = parameter(0.5, "Length of the bed", unit="m", range=(0.4, 2.0), limits=(0.1, 1e3))
     medium: str = parameter("sand-loose", "What the wheel is compared in: a medium, or a file of sand-rft --fit")
     seed: int = parameter(1, "Seed of the places of the grains", limits=SEEDS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.grousers and self.grouser > self.radius:
+            raise InvalidValue(
+                f"grousers of {self.grouser:g} m are higher than the radius of the wheel, {self.radius:g} m: make "
+                "--grouser smaller."
+            )
+        needed = _TRACK * self.reach + 4.0 * self.grain_radius
+        if self.track < needed:
+            raise InvalidValue(
+                f"a wheel that reaches {self.reach:g} m from its axle does not fit a track of {self.track:g} m: make "
+                f"--track {needed:.2g} m or more, or the wheel smaller."
+            )
 
     @property
     def reach(self) -> float:

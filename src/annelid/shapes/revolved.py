@@ -20,7 +20,8 @@ class Revolved(Shape):
     """A polygon turned about the z axis.
 
     Attributes:
-        profile: Corners of the polygon: radius, above 0, and height [m], at least three; either way round.
+        profile: Corners of the polygon: radius and height [m], at least three; either way round. A cone
+            ends at a radius of 0.
     """
 
     profile: tuple[tuple[float, float], ...]
@@ -29,8 +30,8 @@ class Revolved(Shape):
         corners = as_numbers("the profile of a revolved shape", self.profile)
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3 or not np.isfinite(corners).all():
             raise InvalidValue("a profile must be at least three pairs of finite numbers: radius and height [m].")
-        if not (corners[:, 0] > 0.0).all():
-            raise InvalidValue(f"the radii of a profile must be above 0, not {corners[:, 0].min():g} m.")
+        if not (corners[:, 0] >= 0.0).all():
+            raise InvalidValue(f"the radii of a profile must be 0 or more, not {corners[:, 0].min():g} m.")
         area = _signed_area(corners)
         if area == 0.0:
             raise InvalidValue("a profile must enclose an area; its corners lie on one line.")
@@ -50,8 +51,9 @@ class Revolved(Shape):
         nearest, crossings = np.full(len(flat), np.inf), np.zeros(len(flat), dtype=np.int64)
         for start, end in zip(self._corners, np.roll(self._corners, -1, axis=0), strict=True):  # few; many points
             away, along = flat - start, end - start
-            share = np.clip(away @ along / (along @ along), 0.0, 1.0)
-            np.minimum(nearest, np.linalg.norm(away - share[:, None] * along, axis=1), out=nearest)
+            if start[0] > 0.0 or end[0] > 0.0:  # what lies on the axis is no surface
+                share = np.clip(away @ along / (along @ along), 0.0, 1.0)
+                np.minimum(nearest, np.linalg.norm(away - share[:, None] * along, axis=1), out=nearest)
             # Heights themselves are compared, not differences, so that two edges agree about their common corner.
             spans = (z < start[1]) != (z < end[1])
             side = np.sign(along[1]) * (away[:, 0] * along[1] - away[:, 1] * along[0])
@@ -76,10 +78,14 @@ class Revolved(Shape):
         vertices[:, :, :2] = self._corners[:, 0, None, None] * around
         vertices[:, :, 2] = self._corners[:, 1, None]
         here = np.arange(rings * segments).reshape(rings, segments)
+        here[self._corners[:, 0] == 0.0] = here[self._corners[:, 0] == 0.0, :1]  # a tip is one vertex
         turned, above = np.roll(here, -1, axis=1), np.roll(here, -1, axis=0)
         both = np.roll(above, -1, axis=1)
         quads = [np.stack(q, axis=-1).reshape(-1, 3) for q in ((here, turned, both), (here, both, above))]
-        return TriangleMesh(vertices.reshape(-1, 3), np.concatenate(quads))
+        faces = np.concatenate(quads)
+        faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+        used, faces = np.unique(faces, return_inverse=True)
+        return TriangleMesh(vertices.reshape(-1, 3)[used], faces.reshape(-1, 3).astype(np.int32))
 
     @property
     def _corners(self) -> Floats:

@@ -12,11 +12,10 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import BedTooSmall, InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.shapes import Box, Rigid, Sphere, Surface, box_walls
-from annelid.studies.support.intruders import BedTooSmall
 from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 

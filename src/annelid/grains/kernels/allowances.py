@@ -71,8 +71,12 @@ def body_lead(b: int, parameters: Parameters, bodies: Bodies) -> float:
 
 @wp.func
 def is_away(b: int, parameters: Parameters, bodies: Bodies) -> bool:
-    """Whether a body is so far from all grains that lists are made anew before it needs them; a team finds that."""
-    return bodies.travel[b] < -wp.static(_FURTHEST) * parameters.smallest
+    """Whether a body is so far from all grains that lists are made anew before it needs them; a team finds that.
+
+    One that would be there within some steps is not, wherever it is.
+    """
+    least = wp.static(_FURTHEST) * parameters.smallest
+    return bodies.travel[b] < -least and wp.static(_STEPS) * parameters.dt * body_speed(b, bodies) < least
 
 
 @wp.func

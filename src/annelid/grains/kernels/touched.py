@@ -7,7 +7,7 @@ import warp as wp
 
 from annelid.grains.kernels.allowances import body_lead, room_around
 from annelid.grains.kernels.cells import block_scan
-from annelid.grains.kernels.layout import FLAGS, PLANE, Bodies, Grains, Lists, Parameters
+from annelid.grains.kernels.layout import FLAGS, HALTED, PLANE, Bodies, Grains, Lists, Parameters
 
 wp.set_module_options({"enable_backward": False})
 
@@ -139,7 +139,9 @@ def list_touched(parameters: Parameters, grains: Grains, lists: Lists, bodies: B
             for b in range(first, last):
                 bodies.touched_first[b] = place
                 place = look_up(b, place, lists, bodies)
-                if made:
+                if (
+                    made and lists.flags[wp.static(HALTED)] == 0
+                ):  # else they are made once more, as if for the first time
                     lead = body_lead(b, parameters, bodies)
                     if place == bodies.touched_first[b]:
                         lead += room_around(b, parameters, grains, lists, bodies)

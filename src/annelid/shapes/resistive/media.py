@@ -172,7 +172,7 @@ def read_medium(path: str | Path) -> Medium:
 
 def _from_record(values: Any) -> Medium:
     if not isinstance(values, Mapping) or values.get("format") != _FORMAT:
-        raise ValueError(f"its format is not {_FORMAT!r}")
+        raise FileFormatError(f"its format is not {_FORMAT!r}.")
     if values.get("version") != _VERSION:
         raise ValueError(f"its version {values.get('version')!r} is not {_VERSION}")
     texts = [values.get("name"), values.get("source", "")]

@@ -12,7 +12,7 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import BedTooSmall, InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, Rigid, Surface, box_walls, turned_about
 
@@ -24,10 +24,6 @@ _POURED = 0.5  # packing before grains settle
 _SLIPPERY = 0.1  # friction of grains that settle closely, to 0.63; without any they would lie closer than sand does
 _LEAD = 0.4  # part of the way after which a force counts: before, the bed closes around the plate
 _LOOKS = 120  # moments at which forces are read
-
-
-class BedTooSmall(UserWarning):
-    """Walls, or grains, are closer to the size of a plate than its stress is known for."""
 
 
 @dataclass(frozen=True, kw_only=True)
