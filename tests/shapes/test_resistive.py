@@ -8,8 +8,9 @@ import pytest
 import trimesh
 import warp as wp
 
-from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
+from annelid.core.errors import FileFormatError, InvalidValue, UnknownName, UnlikelyUnit
 from annelid.shapes.resistive.facets import by_facing
+from annelid.shapes.resistive.furrow import Furrow
 from annelid.shapes.resistive.ground import Law, ResistiveGround
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.shapes.resistive.law import friction_angle_of, plane_stress, resistance_of, space_stress
@@ -188,3 +189,17 @@ def test_points_of_a_surface_that_look_down_come_first() -> None:
     assert sorted(points) == list(range(1, len(positions)))
     heights = positions[points, 2]
     assert heights[: len(points) // 4].max() < heights[-len(points) // 4 :].min()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"medium": Medium(name="mine", resistance=1.9)}, "resists by .* N/m³: 1 MPa/m is 1e6 N/m³"),
+        ({"medium": "sand-loose", "stiffness": 1.0}, "has a stiffness of 1.0 N/m³"),
+        ({"medium": "sand-loose", "repose": 0.5}, "has a repose of 0.5°: it is in degrees"),
+        ({"medium": "sand-loose", "stiffness": 1e6, "furrow": Furrow(friction_way=8.0)}, "has a friction_way of 8.0 m"),
+    ],
+)
+def test_numbers_in_another_unit_are_told_of(options: dict[str, Any], told: str) -> None:
+    with pytest.warns(UnlikelyUnit, match=told):
+        ResistiveGround(**options)

@@ -135,6 +135,10 @@ class BedTooSmall(UserWarning):
     """Something that is pushed into grains is closer to a wall or floor, or fewer grains wide, than it should be."""
 
 
+class UnlikelyUnit(UserWarning):
+    """A number is so small or large that it may be meant in another unit."""
+
+
 class PartlyUsed(UserWarning):
     """A file says things that are not simulated; the sentence names them."""
 

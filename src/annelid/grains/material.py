@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnlikelyUnit
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes import Surface
@@ -12,6 +13,8 @@ from annelid.shapes.surface import require_at_least_0, require_restitution
 
 FRICTION, RESTITUTION = 0.5, 0.0
 """Of a surface that does not say."""
+
+_LIGHTEST = 10.0  # density of a grain [kg/m³]
 
 
 def response_of(surface: Surface) -> tuple[float, float, float, float]:
@@ -45,6 +48,15 @@ class Grain(Named):
     poisson_ratio: float = 0.3
 
     def __post_init__(self) -> None:
+        self._require_numbers()
+        if self.density < _LIGHTEST:
+            warnings.warn(
+                f"a density of {self.density:g} kg/m³ is that of foam or less: 1 g/cm³ is 1000 kg/m³.",
+                UnlikelyUnit,
+                stacklevel=3,
+            )
+
+    def _require_numbers(self) -> None:
         for name in ("friction", "rolling", "cohesion"):
             require_at_least_0(f"{name} of a grain", getattr(self, name))
         require_restitution("restitution of a grain", self.restitution)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, UnknownName, UnlikelyUnit
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
 from annelid.core.snapshot import Color, require_color
@@ -16,6 +17,10 @@ from annelid.shapes.resistive.media import Medium, medium
 from annelid.shapes.surface import require_at_least_0
 
 Law = Literal["2d", "3d"]
+
+_WEAKEST = 1e3  # stress for each metre [N/m³]: snow that was just blown together has ten times more
+_FLATTEST = 1.6  # angle of repose [°]: more than a right angle in radians
+_LONGEST = 0.5  # way of friction [m]
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,20 @@ class ResistiveGround(Named):
                 f"inertia of resistive ground needs the density of its medium, and {found.name!r} has none: give a "
                 "Medium(..., density=...)."
             )
+
+        self._warn_of_units(found)
+
+    def _warn_of_units(self, found: Medium) -> None:
+        """Tell of numbers that may be meant in another unit."""
+        way = None if self.furrow is None else self.furrow.friction_way
+        for unlikely, what, meant in (
+            (found.flat(self.law) < _WEAKEST, f"resists by {found.flat(self.law):.3g} N/m³", "1 MPa/m is 1e6 N/m³"),
+            (0.0 < (self.stiffness or 0.0) < _WEAKEST, f"has a stiffness of {self.stiffness} N/m³", "1 N/cm³ is 1e6"),
+            (0.0 < (self.repose or 0.0) < _FLATTEST, f"has a repose of {self.repose}°", "it is in degrees"),
+            ((way or 0.0) > _LONGEST, f"has a friction_way of {way} m", "it is in metres"),
+        ):
+            if unlikely:
+                warnings.warn(f"resistive ground {what}: {meant}.", UnlikelyUnit, stacklevel=4)
 
     @property
     def of(self) -> Medium:
