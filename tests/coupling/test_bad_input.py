@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from annelid import coupling, grains, robots, springs
-from annelid.core.errors import AnnelidError, GrainsPushed, InvalidMesh, InvalidValue, StepTooLong, UnknownName
-from annelid.shapes import Box, Rigid
+from annelid.core.errors import (
+    AnnelidError,
+    BeginsInside,
+    GrainsPushed,
+    InvalidMesh,
+    InvalidValue,
+    StepTooLong,
+    UnknownName,
+)
+from annelid.shapes import Box, Rigid, Sphere
 
 from .conftest import block, box, dropped
 
@@ -170,3 +178,9 @@ def test_a_surface_is_that_of_a_body() -> None:
         coupling.closed_surface(wrong)
     with pytest.raises(InvalidValue, match="positions must be those of 27 masses, not of 1"):
         coupling.closed_surface(springs.block((3, 3, 3)), np.zeros((1, 3)))
+
+
+def test_a_rigid_body_that_begins_below_the_floor_is_told_of() -> None:
+    stone = Rigid(Sphere(0.02), position=(0.0, 0.0, -0.3), motion="free", density=1000.0)
+    with pytest.warns(BeginsInside, match="points of obstacle 5, a Sphere begin inside obstacle 0, a Plane"):
+        dropped(block().moved((0.0, 0.0, 0.2)), box(), obstacles=[*box().walls(), stone])

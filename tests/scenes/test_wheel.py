@@ -54,10 +54,14 @@ def test_grains_carry_the_load() -> None:
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
-        ({"radius": 7.0}, "does not fit a track of 0.5 m: make --track 22 m or more"),
+        ({"radius": 7.0}, "does not fit a track of 0.5 m: make --track 22.47 m or more"),
         ({"grouser": 0.2}, "grousers of 0.2 m are higher than the radius of the wheel, 0.07 m"),
     ],
 )
 def test_wheels_that_cannot_be_meant_are_refused(bad: dict[str, float], told: str) -> None:
     with pytest.raises(InvalidValue, match=told):
         Wheel(**bad)
+
+
+def test_a_wheel_fits_the_track_that_it_is_told_to_need() -> None:
+    assert Wheel(radius=7.0, track=22.47).reach == pytest.approx(7.012)

@@ -27,6 +27,7 @@ from annelid.coupling.state import State
 from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.fem.robots.actuators import Actuator
+from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.controls import AnyControl
 from annelid.grains.joints import lead_joints
 from annelid.grains.steps import meeting_step
@@ -209,6 +210,7 @@ def simulation(
         device=device,
     )
     _warn_of_steps(model)
+    warn_of_beginnings(model.grains, stacklevel=3)
     made = Simulation(Solver(model, threads=threads))
     lead_joints(made, controls)
     return made

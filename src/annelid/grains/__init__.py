@@ -133,7 +133,8 @@ def simulation(
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
         paper_gamma: Share of a partner's velocity that the paper's method assumes.
         skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
-            grains are fast, and 0.4 on CUDA and beside soft bodies.
+            grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
+            fast may move further.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.

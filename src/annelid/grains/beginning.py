@@ -48,7 +48,7 @@ def _warn_of_step(model: Model, *, stacklevel: int) -> None:
 def _warn_inside(
     number: int, body: Solid, place: int, other: Touched, model: Model, *, stacklevel: int
 ) -> None:  # fmt: skip
-    rigid, radius = body.rigid, float(model.bed.radii.min())
+    rigid, radius = body.rigid, float(model.parameters.smallest)  # of a grain, not of a guest
     points = rigid.turn.apply(np.array(body.shape.surface(_FINENESS).vertices)) + rigid.position
     depths = -distance(other, points)
     depths[depths < radius] = 0.0  # what is less deep is pushed out gently

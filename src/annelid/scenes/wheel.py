@@ -60,7 +60,7 @@ class Wheel(Checked):
         if self.track < needed:
             raise InvalidValue(
                 f"a wheel that reaches {self.reach:g} m from its axle does not fit a track of {self.track:g} m: make "
-                f"--track {needed:.2g} m or more, or the wheel smaller."
+                f"--track {math.ceil(100.0 * needed) / 100.0:g} m or more, or the wheel smaller."
             )
 
     @property

@@ -15,6 +15,7 @@ from annelid.coupling.solids.model import SolidModel
 from annelid.coupling.solids.solver import SolidSolver
 from annelid.coupling.solids.world import SolidWorld
 from annelid.fem.robots.actuators import Actuator
+from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.steps import meeting_step
 from annelid.shapes import Surface
 
@@ -53,6 +54,7 @@ def solid_simulation(
         threads=threads,
     )
     _warn_of_steps(model)
+    warn_of_beginnings(model.grains, stacklevel=4)
     return Simulation(SolidSolver(model, threads=threads))
 
 
