@@ -23,6 +23,7 @@ from annelid.core.numbers import is_number
 from annelid.core.options import is_among
 from annelid.core.quantity import Quantity, require_distinct
 from annelid.core.replay import Replays, Stage
+from annelid.core.sealed import Sealed
 from annelid.core.snapshot import MOST_NUMBERS, Number
 from annelid.core.variation import Variation, unvaried
 
@@ -59,7 +60,7 @@ class Commanded:
     begun: wp.array[Any] | None = None
 
 
-class Controls(Described):
+class Controls(Described, Sealed):
     """The controls of a simulation: reading, commanding, now or by a ramp.
 
     Args:
@@ -70,6 +71,8 @@ class Controls(Described):
         places: The places where commands are kept now; commands are written to all of them.
         gate: Turns between threads.
     """
+
+    _settable = ()
 
     def __init__(
         self,
@@ -117,6 +120,9 @@ class Controls(Described):
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
+
+    def _instead(self, name: str) -> str | None:
+        return f"Set simulation.controls[{name!r}]." if name in self else None
 
     def facts(self) -> Mapping[str, str]:
         """Each channel with its limits."""

@@ -61,6 +61,14 @@ class UnknownName(AnnelidError, KeyError):
         return str(self.args[0])
 
 
+class UnknownAttribute(UnknownName, AttributeError):
+    """An attribute was set that the object does not have."""
+
+
+class ReadOnly(AnnelidError, AttributeError):
+    """An attribute was set that can only be read."""
+
+
 class Unsupported(AnnelidError, TypeError):
     """A physics lacks an ability that another has; the sentence names those that have it.
 

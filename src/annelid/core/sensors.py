@@ -22,6 +22,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels.noise import add_noise, step_keys
 from annelid.core.numbers import is_number
+from annelid.core.sealed import Sealed
 from annelid.core.snapshot import MOST_NUMBERS, Number
 from annelid.core.solver import Controllable, Coupled, Noisy, Solver, Variable
 from annelid.core.state import State, state_arrays
@@ -143,7 +144,7 @@ def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[Stat
     raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")
 
 
-class Sensors(Described):
+class Sensors(Described, Sealed):
     """The sensors of a simulation.
 
     Args:
@@ -151,6 +152,8 @@ class Sensors(Described):
         state: The state now.
         gate: Turns between threads.
     """
+
+    _settable = ()
 
     def __init__(self, solver: Solver, state: Callable[[], State], gate: Gate) -> None:
         self._solver, self._state, self._gate = solver, state, gate

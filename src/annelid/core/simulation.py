@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import sys
 import threading
 import weakref
@@ -32,19 +33,21 @@ from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, whole_ste
 from annelid.core.progress import Progress, Told
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
+from annelid.core.sealed import Sealed
 from annelid.core.sensors import Sensors
 from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Part, Snapshot
 from annelid.core.solver import Changing, Controllable, Limited, Solver, editable
 from annelid.core.state import fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
+from annelid.core.variation import NEEDED
 from annelid.core.world_parameters import Parameters, require_parameters
 
 S = TypeVar("S", bound=Solver)
 Observer = Callable[["Simulation[Any]"], None]
 
 
-class Simulation(Shown, Described, Generic[S]):
+class Simulation(Shown, Described, Sealed, Generic[S]):
     """A solver, its state, and the loop that advances them.
 
     Args:
@@ -58,6 +61,8 @@ class Simulation(Shown, Described, Generic[S]):
         parameters: Numbers in which worlds may differ: `simulation.parameters["friction"] = [0.8, 1.2]`, or drawn at
             random by `simulation.parameters.randomise({"friction": Uniform(0.8, 1.2)})`.
     """
+
+    _settable = ("marks",)
 
     def __init__(self, solver: S) -> None:
         self.solver = solver
@@ -116,16 +121,35 @@ class Simulation(Shown, Described, Generic[S]):
 
     def facts(self) -> Mapping[str, str]:
         """Which physics, where it stands and where it is computed."""
-        package = type(self.solver).__module__.split(".")[1]
         worlds = {"worlds": str(self.solver.worlds)} if self.solver.worlds > 1 else {}
         return {
-            "of": package,
+            "of": self._package,
             "at": f"{self.time:.6g} s",
             "step": str(self.step_count),
             "dt": f"{self.dt:.3g} s",
             **worlds,
             "on": str(self.solver.device),
         }
+
+    @property
+    def _package(self) -> str:
+        """Name of the package of its physics."""
+        return type(self.solver).__module__.split(".")[1]
+
+    def _instead(self, name: str) -> str | None:
+        """How else what a name means can be set."""
+        ways = []
+        build = vars(sys.modules.get(f"annelid.{self._package}", object)).get("simulation")
+        if build is not None and name in inspect.signature(build).parameters:
+            ways.append(f"It is an option of {self._package}.simulation(...).")
+        for what, channels in (("parameters", self.parameters), ("controls", self.controls)):
+            if name in channels:
+                ways.append(f"simulation.{what}[{name!r}] is its {channels.facts()[name]}.")
+            elif name == what:
+                ways.append(f"Set them by name, such as simulation.{what}[{next(iter(channels), 'name')!r}].")
+        if name not in self.parameters and name in NEEDED:
+            ways.append(f"As a parameter of the simulation it needs {NEEDED[name]}.")
+        return " ".join(ways) or None
 
     # --- advancing it from here ---
 

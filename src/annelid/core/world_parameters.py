@@ -15,12 +15,13 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.gate import Gate
 from annelid.core.kernels import parameters as kernels
 from annelid.core.options import is_among, require_kind
+from annelid.core.sealed import Sealed
 from annelid.core.snapshot import Number
 from annelid.core.solver import Coupled, Solver, Variable
 from annelid.core.variation import NEEDED, Parameter, Variation, begin_varying, require_variation
 
 
-class Parameters(Described):
+class Parameters(Described, Sealed):
     """The parameters of a simulation's worlds.
 
     Args:
@@ -29,6 +30,8 @@ class Parameters(Described):
         gate: Turns between threads.
         noisy: Whether some sensor has noise.
     """
+
+    _settable = ()
 
     def __init__(
         self, solver: Solver, states: Callable[[], Sequence[Any]], gate: Gate, noisy: Callable[[], bool]
@@ -61,6 +64,9 @@ class Parameters(Described):
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
+
+    def _instead(self, name: str) -> str | None:
+        return f"Set simulation.parameters[{name!r}]." if name in self else None
 
     def facts(self) -> Mapping[str, str]:
         """What each does."""

@@ -19,6 +19,7 @@ from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 from annelid.core.options import is_among, require_kind, require_word, spelled_out
+from annelid.core.sealed import Sealed
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -50,7 +51,7 @@ class HugeSolid(UserWarning):
     """A solid is so large that its mesh is probably in millimetres."""
 
 
-class Solid(Described):
+class Solid(Described, Sealed):
     """A deformable solid.
 
     Args:

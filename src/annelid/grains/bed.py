@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Named, require_kind
+from annelid.core.sealed import Sealed
 from annelid.grains.material import Grain
 from annelid.shapes.values import as_vector, require_count
 
@@ -22,7 +23,7 @@ _MOST_COPIES = 1_000_000
 
 
 @dataclass(eq=False, repr=False)
-class Bed(Described, Named):
+class Bed(Described, Named, Sealed):
     """Spherical grains.
 
     Attributes:

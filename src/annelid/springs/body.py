@@ -21,6 +21,7 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
 from annelid.core.quantity import require_distinct
+from annelid.core.sealed import Sealed
 from annelid.shapes.values import as_vector, require_count
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
@@ -33,7 +34,7 @@ FREE, ON_LINE, ON_PLANE = 0, 1, 2
 
 
 @dataclass(eq=False, repr=False)
-class Body(Described, Named):
+class Body(Described, Named, Sealed):
     """Masses joined by springs.
 
     Attributes:
@@ -91,31 +92,34 @@ class Body(Described, Named):
     def __post_init__(self) -> None:
         self.positions = _array(self.positions, float, 3)
         self.springs = _array(self.springs, np.int32, 2)
+        self.substeps = 1 if self.substeps is None else self.substeps
+        self.yield_strains = np.inf if self.yield_strains is None else self.yield_strains
+        for name, (shape, kind) in self._shapes().items():
+            setattr(self, name, _filled(name, getattr(self, name), shape, kind))
+        self.triangles = np.zeros((0, 3), np.int32) if self.triangles is None else _array(self.triangles, np.int32, 3)
+        self.validate()
+
+    def _shapes(self) -> dict[str, tuple[tuple[int, ...], type]]:
+        """Shape and type of what there is one of for each mass or spring."""
         count, links = len(self.positions), len(self.springs)
-        shapes: dict[str, tuple[tuple[int, ...], type]] = {
+        return {
             "masses": ((count,), float),
             "rest_lengths": ((links,), float),
             "stiffness": ((links,), float),
             "damping": ((links,), float),
             "diameters": ((links,), float),
+            "yield_strains": ((links,), float),
             "spring_materials": ((links,), np.int16),
             "velocities": ((count, 3), float),
             "forces": ((count, 3), float),
             "fixed": ((count,), bool),
             "guides": ((count,), np.int8),
             "guide_axes": ((count, 3), float),
+            "substeps": ((count,), np.int32),
             "volumes": ((count,), float),
             "signal_kinds": ((links,), np.int16),
             "signal_parameters": ((links, 4), float),
         }
-        self.substeps = _filled("substeps", 1 if self.substeps is None else self.substeps, (count,), np.int32)
-        if self.yield_strains is None:
-            self.yield_strains = np.inf
-        self.yield_strains = _filled("yield_strains", self.yield_strains, (links,), float)
-        for name, (shape, kind) in shapes.items():
-            setattr(self, name, _filled(name, getattr(self, name), shape, kind))
-        self.triangles = np.zeros((0, 3), np.int32) if self.triangles is None else _array(self.triangles, np.int32, 3)
-        self.validate()
 
     @property
     def mass_count(self) -> int:
@@ -145,6 +149,9 @@ class Body(Described, Named):
 
     def validate(self) -> None:
         """Refuse values that cannot be simulated, naming the first one."""
+        for name, (shape, _) in self._shapes().items():
+            if (given := np.shape(getattr(self, name))) != shape:
+                raise InvalidValue(f"{name} has shape {list(given)}, expected {list(shape)}.")
         _require("position", np.isfinite(self.positions).all(axis=1), self.positions, "finite")
         _require("velocity", np.isfinite(self.velocities).all(axis=1), self.velocities, "finite")
         _require("external force of mass", np.isfinite(self.forces).all(axis=1), self.forces, "finite")

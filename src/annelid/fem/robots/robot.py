@@ -15,6 +15,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import require_kind, spelled_out
 from annelid.core.replay import Replays, Stage
+from annelid.core.sealed import Sealed
 from annelid.fem.contact.contacts import touched_by
 from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.state import Touch, Touching
@@ -36,7 +37,7 @@ _SOFTER = 0.1  # of the stiffness of contacts of a solid in motion
 _SUCH_AS = {"actuator": "a Pneumatic or a Cable", "effector": "a Point"}
 
 
-class Robot:
+class Robot(Sealed):
     """A solid that actuators move.
 
     Args:
@@ -61,7 +62,7 @@ class Robot:
         touch_state: What is between it and that, as the last step has left it.
         time: Time of obstacles that are driven [s].
         positions: Where its nodes are [m], vec3d of shape [n], on the device.
-        efforts: What each actuator exerts, shape [k].
+        efforts: What each actuator exerts, shape [k]; setting them is `exert`.
         limits: Limits of effort and stroke of each actuator; they can be replaced.
         size: Largest extent at rest [m].
     """
@@ -123,8 +124,8 @@ class Robot:
         self.touch_state: Touch = Touch() if self.touched is None else self.touched.first_state()
         self.time = 0.0
         self._aim = Replays(chosen)
-        self.efforts = np.zeros(len(self.drives))
-        self.exert(self.efforts)
+        self._efforts = np.zeros(len(self.drives))
+        self.exert(self._efforts)
         self.weigh()
 
     def __repr__(self) -> str:
@@ -163,6 +164,15 @@ class Robot:
             or any(drive.actuator.law(0.0) is not None for drive in self.drives)
         )
 
+    @property
+    def efforts(self) -> np.ndarray:
+        """What each actuator exerts, shape [k]; setting them is `exert`."""
+        return self._efforts
+
+    @efforts.setter
+    def efforts(self, efforts: Mapping[str, float] | ArrayLike) -> None:
+        self.exert(efforts)
+
     def contact_forces(self) -> np.ndarray:
         """Force of each obstacle that it touches with friction on each outer node [N], shape [k, o, 3]."""
         if self.touched is None or not isinstance(self.touch_state, Touching):
@@ -195,7 +205,7 @@ class Robot:
             raise InvalidValue(f"efforts must be {len(self.drives)} finite numbers, one for each actuator.")
         for drive, value in zip(self.drives, values, strict=True):
             drive.exert(float(value))
-        self.efforts = values
+        self._efforts = values
 
     def weigh(self) -> None:
         """Find the weight of fluids in columns anew, where it is found so."""
