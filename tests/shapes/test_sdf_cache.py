@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes import Box, SignedDistanceGrid, Sphere, TriangleMesh, baked
+from annelid.shapes import Box, Shape, SignedDistanceGrid, Sphere, TriangleMesh, baked
 from annelid.shapes.sdf_cache import default_cache
 
 BALL = Sphere(0.3, center=(0.1, 0.0, 0.0)).surface(24)
@@ -61,6 +63,21 @@ def test_a_damaged_file_is_baked_again(tmp_path: Path, harm: str) -> None:
     path.write_bytes(bad[harm])
     assert (baked(BALL, cells=8, cache=tmp_path).values.numpy() == good).all()
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("base", [Sphere, Box])
+def test_an_edited_shape_of_the_user_is_baked_again(tmp_path: Path, base: type[Shape]) -> None:
+    def written(raised: float) -> Shape:
+        @dataclass(frozen=True)
+        class Own(base):  # type: ignore[valid-type, misc]
+            def signed_distance(self, points: ArrayLike) -> np.ndarray:
+                return np.asarray(super().signed_distance(points)) - raised
+
+        return Own(0.3 if base is Sphere else (0.3, 0.3, 0.3))
+
+    before, after = (baked(written(raised), cells=8, cache=tmp_path).values.numpy() for raised in (0.0, 0.02))
+    assert after == pytest.approx(before - 0.02, abs=1e-6)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_users_cache_is_where_the_standard_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Baked signed distances that are kept on disk, so that a mesh is baked once and not at every start.
 
 A file is named by what is in it: a hash of the geometry, of the grid and of the version of the format. It is data from
-elsewhere when it is read: what does not fit is baked again.
+elsewhere when it is read: what does not fit is baked again. Shapes of the user, whose distance is code, are not kept.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from annelid.core.errors import InvalidValue
 from annelid.core.files import as_path, replaced
 from annelid.shapes.extrusion import joined
 from annelid.shapes.mesh import Shape, TriangleMesh
+from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
 from annelid.shapes.query import warp_device
 from annelid.shapes.repair import compact
+from annelid.shapes.revolved import Revolved
 from annelid.shapes.sdf import SignedDistanceGrid, bake_values, grid_over
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 from annelid.shapes.values import Vector
 
 _MAGIC = b"annelid-sdf"
 _VERSION = 2  # of what is baked: a mended distance must not be hidden by an old file
+_NUMBERS = (Box, Sphere, Capsule, Cylinder, Revolved)  # shapes that their numbers say all about
 _HEADER = struct.Struct("<11sB3i4d")  # magic, version, nodes along each axis, origin [m], spacing [m]
 
 
@@ -70,7 +73,7 @@ def baked(
     box = np.min(lows, axis=0), np.max(highs, axis=0)
     layout = _Layout(*grid_over(*box, resolution=cells, spacing=spacing, margin=padding))
     place = warp_device(device)
-    if not cache:
+    if not cache or not all(_is_known_by_value(solid) for solid in solids):
         return _grid(layout, _bake(solids, layout, device), place)
     folder = default_cache() if cache is True else Path(cache)
     path = folder / f"{_content(solids, layout)}.sdf"
@@ -141,6 +144,11 @@ def _bake_union(meshes: Sequence[TriangleMesh], layout: _Layout, device: str) ->
 def _grid(layout: _Layout, values: NDArray[np.float32], device: wp.Device) -> SignedDistanceGrid:
     array = wp.array(values, dtype=wp.float32, device=device)
     return SignedDistanceGrid(origin=layout.origin, spacing=layout.spacing, values=array)
+
+
+def _is_known_by_value(solid: Shape) -> bool:
+    """Whether a hash of the solid's numbers names its distances; not so for a class of the user, whose code changes."""
+    return isinstance(solid, TriangleMesh) or type(solid) in _NUMBERS
 
 
 def _content(solids: Sequence[Shape], layout: _Layout) -> str:
