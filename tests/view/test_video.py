@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,8 @@ import pytest
 
 from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.packages import installation
-from annelid.core.snapshot import Snapshot
+from annelid.core.snapshot import Field, Snapshot, Spheres
+from annelid.view.camera.camera import Camera
 from annelid.view.picture import Painter
 from annelid.view.tiles import GAP, best_columns, fitted, tile
 from annelid.view.video import VideoWriter, video
@@ -121,6 +122,59 @@ def test_video_of_a_simulation_and_of_a_grid(tmp_path: Path, scene: Scene) -> No
         _, decoded = read_mp4(tmp_path / name)
         assert len(decoded) == 4
         assert all(np.abs(a.astype(int) - b).max() > 40 for a, b in zip(decoded[:-1], decoded[1:], strict=True))
+
+
+class KeptImages(Painter):
+    """Keeps what it paints."""
+
+    images: list[np.ndarray]
+
+    def paint(self, snapshots: Snapshot | Sequence[Snapshot]) -> np.ndarray:
+        image = super().paint(snapshots)
+        self.images = [*getattr(self, "images", []), image]
+        return image
+
+
+def strained_balls(count: int) -> list[Snapshot]:
+    """Two balls: strains are rounding errors at first and then only grow, and one ball is lifted out of the view."""
+
+    def moment(i: int) -> Snapshot:
+        centers = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, 1.5 * i]])
+        strain = Field(np.array([-1e-9, 1e-9]) if i == 0 else np.array([0.0, 0.1 * i]))
+        return Snapshot(0.1 * i, parts=(Spheres("balls", centers, 0.2, {"strain": strain}, color=(0.9, 0.1, 0.1)),))
+
+    return [moment(i) for i in range(count)]
+
+
+def test_colours_have_the_range_of_the_whole_video(tmp_path: Path) -> None:
+    moments, options = strained_balls(5), {"size": (96, 64), "samples": 1, "field": "strain", "device": "cpu"}
+    found = KeptImages(**options)  # type: ignore[arg-type]
+    video(iter(moments), tmp_path / "found.gif", painter=found)
+    given = KeptImages(limits=(-1e-9, 0.4), color_map="tide", **options)  # type: ignore[arg-type]
+    video(moments, tmp_path / "given.gif", painter=given)
+    assert np.array_equal(found.images, given.images)
+    narrow = KeptImages(limits=(0.0, 0.1), **options)  # type: ignore[arg-type]
+    video(moments, tmp_path / "narrow.gif", painter=narrow)
+    assert not np.array_equal(found.images[1], narrow.images[1])
+
+
+@pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.parametrize("worlds", [1, 2])
+def test_nothing_leaves_a_video_whose_camera_is_not_given(tmp_path: Path, follow: bool, worlds: int) -> None:
+    painter = KeptImages(size=(120, 90), samples=1, name=None, follow=follow, device="cpu")
+    moments = strained_balls(5)
+    video([[moments[0], shot][-worlds:] for shot in moments], tmp_path / "lifted.gif", painter=painter)
+    red = [(image[..., 0] > 1.5 * image[..., 1].astype(float)) for image in painter.images]
+    assert all(mask.sum() > 0.5 * red[0].sum() for mask in red)
+    assert not any(mask[edge].any() for mask in red for edge in (0, -1, (slice(None), 0), (slice(None), -1)))
+
+
+def test_a_painter_that_knows_range_and_camera_takes_moments_as_they_come(tmp_path: Path) -> None:
+    painted: list[int] = []
+    painter = KeptImages(size=(60, 40), samples=1, camera=Camera((0.0, -9.0, 0.0), (0.0, 0.0, 0.0)), device="cpu")
+    moments = (painted.append(len(getattr(painter, "images", []))) or shot for shot in strained_balls(3))
+    video(moments, tmp_path / "a.gif", painter=painter)
+    assert painted == [0, 1, 2]
 
 
 def test_tile_puts_images_in_rows() -> None:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from annelid.commands.support.command_options import camera_of
 from annelid.commands.support.options import parse
 from annelid.commands.support.recordings import recording_of
 from annelid.core.errors import AnnelidError
@@ -37,6 +38,10 @@ class Export:
     """Width and height of a video."""
     follow: bool = False
     """Move a video's camera along with the scene."""
+    range: tuple[float, float] | None = None
+    """Values at the two ends of the colours of a video; those of the field by default, in the whole recording."""
+    camera: tuple[float, float, float, float, float, float] | None = None
+    """Place of a video's camera and the point that it looks at [m]: x y z x y z."""
     device: str = "auto"
     """Where a video is rendered: auto, cpu, cuda or cuda:N."""
     every: int = 1
@@ -67,6 +72,8 @@ def command(arguments: list[str]) -> int:
         options.follow,
         options.device,
         options.every,
+        camera_of(options.camera),
+        options.range,
     )
     with Progress(f"export {target.name}", 1.0, quiet=options.json) as progress:
 

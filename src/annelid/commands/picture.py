@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from annelid.commands.support.command_options import Picture
+from annelid.commands.support.command_options import Picture, camera_of
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue
@@ -33,6 +33,7 @@ def command(arguments: list[str]) -> int:
     simulation = scene.build(device=chosen, threads=machine.threads)
     look_of(options.show, options.field).require_known(simulation.fields)  # before anything is simulated for nothing
     camera, follow = scene.viewpoint(simulation) if isinstance(scene, WithViewpoint) else (None, False)
+    camera, follow = (camera, follow) if options.camera is None else (camera_of(options.camera), False)
     moves = follow and camera is not None  # what is framed anew is in the middle anyway
     begin = _middle(simulation) if moves else np.zeros(3)
     with Progress(scene.name, options.at, quiet=machine.json) as progress:
@@ -44,6 +45,7 @@ def command(arguments: list[str]) -> int:
         camera=camera,
         show=options.show,
         field=options.field,
+        range=options.range,
         pixels=options.pixels,
         name=scene.name,
         threads=machine.threads,

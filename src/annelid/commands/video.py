@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from annelid.commands.support.command_options import Video
+from annelid.commands.support.command_options import Video, camera_of
 from annelid.commands.support.scene_options import scene_command
 from annelid.core.device import device
 from annelid.core.errors import InvalidValue, UnknownName
@@ -32,14 +32,16 @@ def command(arguments: list[str]) -> int:
     variants = _variants(scene, options.vary)
     simulations = [variant.build(device=chosen, threads=machine.threads) for variant in variants.values()]
     camera, follow = scene.viewpoint(simulations[0]) if isinstance(scene, WithViewpoint) else (None, True)
+    camera = camera_of(options.camera) or camera
     painter = Painter(
         size=options.pixels,
         field=options.field,
+        limits=options.range,
         samples=options.samples,
         name=scene.name,
         names=list(variants),
         camera=camera,
-        follow=follow,
+        follow=follow if options.follow is None else options.follow,
         device=chosen,
         threads=machine.threads,
     )

@@ -105,6 +105,7 @@ class Shown:
         *,
         show: Sequence[Part] = ("surface",),
         field: str | None = None,
+        range: tuple[float, float] | None = None,
         pixels: tuple[int, int] = (960, 640),
         camera: Any = None,
         samples: int = 4,
@@ -117,6 +118,7 @@ class Shown:
             path: File to write, .png or .jpg; None writes none.
             show: What to draw: "surface", "springs", "masses".
             field: Scalar to colour by, one of `simulation.fields`.
+            range: Values at the ends of the colour map; None takes the range of the field.
             pixels: Width and height.
             camera: A `view.camera.Camera`, or a function of the snapshot that returns one; None frames everything.
             samples: Rays for a pixel on an edge; 1 is quickest.
@@ -124,7 +126,15 @@ class Shown:
             threads: CPU threads for drawing; None for all cores.
         """
         made = _theatre().picture(
-            self, show=show, field=field, pixels=pixels, camera=camera, samples=samples, name=name, threads=threads
+            self,
+            show=show,
+            field=field,
+            range=range,
+            pixels=pixels,
+            camera=camera,
+            samples=samples,
+            name=name,
+            threads=threads,
         )
         if path is not None:
             made.save(path)
@@ -143,6 +153,7 @@ class Shown:
         speed: float = 1.0,
         show: Sequence[Part] = ("surface",),
         field: str | None = None,
+        range: tuple[float, float] | None = None,
         pixels: tuple[int, int] = (960, 640),
         camera: Any = None,
         follow: bool = True,
@@ -159,8 +170,10 @@ class Shown:
             speed: Simulated seconds a second of video.
             show: What to draw: "surface", "springs", "masses".
             field: Scalar to colour by, one of `simulation.fields`.
+            range: Values at the ends of the colour map; None takes the range of the field in the whole video.
             pixels: Width and height.
-            camera: A `view.camera.Camera`, or a function of the snapshot that returns one; None frames everything.
+            camera: A `view.camera.Camera`, or a function of the snapshot that returns one; None frames everything that
+                the video shows.
             follow: Move the camera along with the middle of the scene.
             samples: Rays for a pixel on an edge; 1 is quickest.
             name: Caption beside the time; None for no caption at all.
@@ -174,6 +187,7 @@ class Shown:
             speed=speed,
             show=show,
             field=field,
+            range=range,
             pixels=pixels,
             camera=camera,
             follow=follow,

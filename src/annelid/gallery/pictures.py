@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ import numpy as np
 
 from annelid.core.files import replaced
 from annelid.core.recording import Recorder, Recording
-from annelid.core.snapshot import Snapshot, Spheres, host_array
 from annelid.gallery.filming import Film
 from annelid.view.annotate import pillow
 from annelid.view.camera.camera import Camera
-from annelid.view.camera.framing import corners
+from annelid.view.camera.framing import corners, without_strays
 from annelid.view.files.html import write_html
 from annelid.view.picture import LEGEND_WIDTH, Painter, Viewpoint, save_picture
 
@@ -25,7 +23,6 @@ PICTURE, PREVIEW, PAGE = "picture.png", "preview.webp", "page.html"
 _PICTURE_SIZE, _PREVIEW_SIZE = (720, 480), (360, 240)  # [pixels]
 _PREVIEW_SECONDS, _PREVIEW_FRAMES, _QUALITY = 2.0, 24, 60
 _FAR = 2.5  # times its size: what goes further is followed
-_STRAY = 0.02  # part of the grains at either end of each axis that need not be in the picture
 _SHOWN_AT = 0.7  # part of the film at which the picture is taken
 
 
@@ -45,7 +42,7 @@ def _viewpoint(film: Film) -> Viewpoint:
     The side that the film is seen from is the film's choice; how far away the camera stands is too, unless that would
     cut something off.
     """
-    boxes = np.array([_without_strays(frame).bounds() for frame in film.frames])
+    boxes = np.array([without_strays(frame).bounds() for frame in film.frames])
     low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
     # What spreads, such as a heap, stays in its place, however large it becomes.
     far = np.linalg.norm(high - low) > _FAR * np.linalg.norm(boxes[:, 1] - boxes[:, 0], axis=1).max()
@@ -53,7 +50,7 @@ def _viewpoint(film: Film) -> Viewpoint:
         return _seeing(np.concatenate([corners(*box) for box in boxes]), film)
     origin = boxes[0].mean(axis=0)
     camera = _seeing(np.concatenate([corners(*box) - box.mean(axis=0) + origin for box in boxes]), film)
-    return lambda frame: camera.moved(np.mean(_without_strays(frame).bounds(), axis=0) - origin)
+    return lambda frame: camera.moved(np.mean(without_strays(frame).bounds(), axis=0) - origin)
 
 
 def _seeing(points: np.ndarray, film: Film) -> Camera:
@@ -63,19 +60,6 @@ def _seeing(points: np.ndarray, film: Film) -> Camera:
         aside = LEGEND_WIDTH if film.field is not None else 0.0
         return Camera.framing(points, aspect=aspect, free_right=aside)
     return camera if camera.sees(points, aspect=aspect) else camera.framed(points, aspect=aspect)
-
-
-def _without_strays(frame: Snapshot) -> Snapshot:
-    """The frame with single grains that have rolled away brought back to the others."""
-    return replace(frame, parts=tuple(_crowd(part) if isinstance(part, Spheres) else part for part in frame.parts))
-
-
-def _crowd(grains: Spheres) -> Spheres:
-    centers = host_array(grains.centers)
-    if len(centers) * _STRAY < 1.0:
-        return grains
-    low, high = np.quantile(centers, [_STRAY, 1.0 - _STRAY], axis=0)
-    return Spheres(grains.name, np.clip(centers, low, high), grains.radii)
 
 
 def write_preview(images: Sequence[np.ndarray], path: Path) -> None:

@@ -7,7 +7,7 @@ like equal steps of colour. All colours here are display colours (sRGB encoded) 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -138,14 +138,6 @@ class Scale:
             colors = table[below] * (1.0 - part) + table[below + 1] * part
         return np.where(missing[:, None], MISSING, colors).astype(np.float32)
 
-    def widened(self, fields: Sequence[Field]) -> Scale:
-        """The scale with limits that also hold the values of `fields`; unchanged for categories."""
-        if self.labels:
-            return self
-        low, high = _data_range(fields)
-        limits = _symmetric(min(low, self.limits[0]), max(high, self.limits[1]))
-        return self if limits == self.limits else replace(self, limits=limits)
-
 
 def scale_for(
     name: str,
@@ -162,16 +154,24 @@ def scale_for(
         limits: Values at the two ends; None takes the limits of the fields, or the range of the data (a host copy).
         color_map: Name of the map; None takes a diverging one for limits symmetric about zero, else a sequential one.
     """
-    labels = max((field.labels for field in fields), key=len, default=())
-    units = [field.unit for field in fields if field.unit]
-    chosen = limits or _given_limits(fields) or ((0.0, 1.0) if labels else _symmetric(*_data_range(fields)))
+    whole = merged(fields)
+    chosen = limits or whole.limits or ((0.0, 1.0) if whole.labels else _symmetric(*_data_range(whole)))
     low, high = float(chosen[0]), float(chosen[1])
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise InvalidValue(f"limits {chosen} of field {name!r} must be two finite numbers, the lower one first.")
     if color_map is None:
         color_map = DIVERGING if low == -high else SEQUENTIAL
     color_table(color_map)
-    return Scale(name, units[0] if units else "", (low, high), color_map, tuple(labels))
+    return Scale(name, whole.unit, (low, high), color_map, tuple(whole.labels))
+
+
+def merged(fields: Sequence[Field]) -> Field:
+    """The extremes of many fields of one name, their unit, limits and labels: all that a scale is made of."""
+    finite = [values[np.isfinite(values)] for values in (np.asarray(host_array(field.values)) for field in fields)]
+    ends = [end for values in finite if values.size for end in (float(values.min()), float(values.max()))]
+    labels = max((field.labels for field in fields), key=len, default=())
+    unit = next((field.unit for field in fields if field.unit), "")
+    return Field(np.array([min(ends), max(ends)] if ends else []), unit, _given_limits(fields), labels)
 
 
 def _given_limits(fields: Sequence[Field]) -> tuple[float, float] | None:
@@ -179,12 +179,8 @@ def _given_limits(fields: Sequence[Field]) -> tuple[float, float] | None:
     return (min(low for low, _ in given), max(high for _, high in given)) if given else None
 
 
-def _data_range(fields: Sequence[Field]) -> tuple[float, float]:
-    finite = [values[np.isfinite(values)] for values in (host_array(field.values) for field in fields)]
-    finite = [values for values in finite if values.size]
-    if not finite:
-        return 0.0, 1.0
-    return min(float(v.min()) for v in finite), max(float(v.max()) for v in finite)
+def _data_range(whole: Field) -> tuple[float, float]:
+    return (float(whole.values[0]), float(whole.values[1])) if len(whole.values) else (0.0, 1.0)
 
 
 def _symmetric(low: float, high: float) -> tuple[float, float]:

@@ -15,11 +15,13 @@ from annelid.core.errors import InvalidValue
 from annelid.core.files import as_path, replaced
 from annelid.core.numbers import is_number
 from annelid.core.options import require_kind, require_truth
-from annelid.core.snapshot import Snapshot
+from annelid.core.snapshot import Field, Snapshot
 from annelid.view.annotate import Sheet, footer_height, pillow
 from annelid.view.camera.camera import Camera, Film
+from annelid.view.camera.framing import corners, outline, without_strays
 from annelid.view.camera.light import Light
-from annelid.view.camera.stage import Stage
+from annelid.view.camera.stage import Stage, fields_called
+from annelid.view.colors import merged, scale_for
 from annelid.view.tiles import GAP, best_columns, fitted, tile
 
 LEGEND_WIDTH = 0.18
@@ -51,10 +53,11 @@ class Painter:
 
     Args:
         size: Width and height [pixels].
-        camera: Camera, or a function of the snapshot; None frames the first snapshot and stays there.
+        camera: Camera, or a function of the snapshot; None frames what was watched, or else the first snapshot, and
+            stays there.
         follow: Move the camera along with the middle of the scene.
         field: Name of the scalar to colour by.
-        limits: Values at the ends of the colour map; None takes those of the field, or the range seen so far.
+        limits: Values at the ends of the colour map; None takes those of the field, or the range watched or seen so far.
         color_map: Name of the colour map.
         samples: Rays for a pixel on an edge; 1 also makes shadows hard, for speed.
         light: Light; None for daylight.
@@ -114,6 +117,20 @@ class Painter:
         self._film: Film | None = None
         self._base: tuple[Camera, np.ndarray] | None = None
         self._places: list[Camera] | None = None
+        self._watched: list[np.ndarray] = []
+        self._range: list[Field] = []
+
+    @property
+    def settled(self) -> bool:
+        """Whether range and camera are given, so that nothing is gained by watching."""
+        return self.camera is not None and (self.field is None or self.limits is not None)
+
+    def watch(self, snapshots: Snapshot | Sequence[Snapshot]) -> None:
+        """Note a moment that will be painted, so that range and camera suit all moments noted."""
+        shots = [snapshots] if isinstance(snapshots, Snapshot) else list(snapshots)
+        self._watched.append(np.array([without_strays(shot).bounds() for shot in shots]))
+        if self.field is not None:
+            self._range = [merged([*self._range, *fields_called(self.field, shots)])]
 
     def paint(self, snapshots: Snapshot | Sequence[Snapshot]) -> np.ndarray:
         """The picture of a snapshot, or of many in a grid, shape [height, width, 3], uint8."""
@@ -148,7 +165,7 @@ class Painter:
 
     def _set(self, shots: Sequence[Snapshot]) -> Stage:
         if self._stage is None:
-            colors: dict[str, Any] = {"field": self.field, "limits": self.limits, "color_map": self.color_map}
+            colors: dict[str, Any] = {"field": self.field, "limits": self._limits(), "color_map": self.color_map}
             self._stage = Stage(shots, device=self.device, **colors)
         elif self._stage.worlds != len(shots):
             raise InvalidValue(
@@ -158,29 +175,35 @@ class Painter:
             self._stage.update(shots)
         return self._stage
 
+    def _limits(self) -> tuple[float, float] | None:
+        if self.limits is not None or self.field is None or not self._range or self._range[0].labels:
+            return self.limits
+        return scale_for(self.field, self._range).limits
+
     def _place(self, shots: Sequence[Snapshot]) -> list[Camera]:
         if callable(self.camera):
             seen = [self.camera(shot) for shot in shots]
             require_kind("what the function of a camera returns", seen[0], Camera, "a view.camera.Camera")
             return [replace(camera, world=world) for world, camera in enumerate(seen)]
         if self._places is None or self.follow:
-            middles = [np.mean(shot.bounds(), axis=0) for shot in shots]
+            middles = [np.mean(without_strays(shot).bounds(), axis=0) for shot in shots]
             if self._base is None:
-                self._base = self.camera or self._framing(shots), middles[0]
+                self._base = self.camera or self._framing(shots, middles), middles[0]
             base, origin = self._base
             # One camera given for one scene stays put; in a grid each scene is seen from the same side and distance.
             shifts = [middle - origin for middle in middles]
             self._places = [replace(base.moved(shift), world=world) for world, shift in enumerate(shifts)]
         return self._places
 
-    def _framing(self, shots: Sequence[Snapshot]) -> Camera:
-        sizes = [float(np.linalg.norm(np.subtract(*shot.bounds()))) for shot in shots]
-        largest = int(np.argmax(sizes))
+    def _framing(self, shots: Sequence[Snapshot], middles: list[np.ndarray]) -> Camera:
+        """A camera for the first world that, displaced as the others are, sees all of each, at any moment watched."""
         width, height = self._cell(len(shots))
         aside = LEGEND_WIDTH if self.legend and self.field is not None and len(shots) == 1 else 0.0
-        camera = Camera.framing(shots[largest], aspect=width / height, free_right=aside)
-        shift = np.mean(shots[0].bounds(), axis=0) - np.mean(shots[largest].bounds(), axis=0)
-        return camera.moved(shift)
+        points = [outline(shot) - middle for shot, middle in zip(shots, middles, strict=True)]
+        for boxes in self._watched:
+            origins = boxes.mean(axis=1) if self.follow else middles
+            points += [corners(*box) - origin for box, origin in zip(boxes, origins, strict=True)]
+        return Camera.framing(np.concatenate(points) + middles[0], aspect=width / height, free_right=aside)
 
     def _expose(self, stage: Stage, cameras: list[Camera]) -> np.ndarray:
         if self._film is None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +22,7 @@ from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
 from annelid.core.files import as_path, make_folder_of
 from annelid.core.packages import installation, optional
 from annelid.core.pool import Job, Pool
+from annelid.core.recording import Recorder, Recording
 from annelid.core.snapshot import Snapshot
 from annelid.view.annotate import pillow
 from annelid.view.picture import Painter
@@ -194,6 +197,9 @@ def video(
 ) -> int:
     """Paint every moment, and write the video.
 
+    Unless range and camera are given, all moments are recorded first, in a temporary file, and painted when it is known
+    what they show.
+
     Args:
         moments: A snapshot for each image, or a sequence of them, one a simulation, for a grid.
         path: File to write; the suffix chooses, .mp4 or .gif.
@@ -205,9 +211,31 @@ def video(
     """
     painter = painter or Painter()
     with VideoWriter(path, painter.size, fps) as writer, _Behind(writer) as behind:
-        for moment in moments:
-            behind.write(painter.paint(moment))
+        with nullcontext(moments) if painter.settled else _watched(moments, painter) as known:
+            for moment in known:
+                behind.write(painter.paint(moment))
     return writer.frames
+
+
+@contextmanager
+def _watched(
+    moments: Iterable[Snapshot | Sequence[Snapshot]], painter: Painter
+) -> Iterator[Iterable[Sequence[Snapshot]]]:
+    """The same moments, of all of which the painter has taken note."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        recorders: list[Recorder] = []
+        for moment in moments:
+            shots = [moment] if isinstance(moment, Snapshot) else list(moment)
+            painter.watch(shots)
+            while len(recorders) < len(shots):
+                recorders.append(stack.enter_context(Recorder(Path(folder) / f"{len(recorders)}.rec")))
+            for recorder, shot in zip(recorders, shots, strict=True):
+                recorder.new_segment()  # moments may go back in time
+                recorder.write(replace(shot, numbers={}))
+        for recorder in recorders:
+            recorder.close()
+        films = [stack.enter_context(Recording(recorder.path)) for recorder in recorders]
+        yield (list(shots) for shots in zip(*(map(film.frame, range(len(film))) for film in films), strict=True))
 
 
 class _Behind:

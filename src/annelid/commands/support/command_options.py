@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from annelid.commands.support.options import Machine
 from annelid.core.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from annelid.view.camera.camera import Camera
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class Picture:
     """File that ends in .png or .jpg, or a folder for it; out/NAME by default."""
     field: str | None = None
     """Scalar to colour by: strain, speed, stress, actuation, material..."""
+    range: tuple[float, float] | None = None
+    """Values at the two ends of the colours; those of the field by default."""
+    camera: tuple[float, float, float, float, float, float] | None = None
+    """Place of the camera and the point that it looks at [m]: x y z x y z."""
     show: tuple[Literal["surface", "springs", "masses"], ...] = ("surface",)
     """What to draw."""
     pixels: tuple[int, int] = (960, 640)
@@ -71,6 +78,12 @@ class Video:
     """File, .mp4 or .gif; out/NAME/NAME.mp4 by default."""
     field: str | None = None
     """Scalar to colour by."""
+    range: tuple[float, float] | None = None
+    """Values at the two ends of the colours; those of the field by default, in the whole video."""
+    camera: tuple[float, float, float, float, float, float] | None = None
+    """Place of the camera and the point that it looks at [m]: x y z x y z."""
+    follow: bool | None = None
+    """Move the camera along with the scene; each scene has its own default."""
     show: tuple[Literal["surface", "springs", "masses"], ...] = ("surface",)
     """What to draw."""
     vary: str | None = None
@@ -83,6 +96,15 @@ class Video:
 
 SCENE_COMMANDS: dict[str, type[Any]] = {"run": Run, "view": View, "picture": Picture, "video": Video}
 """Options of each command that takes a scene."""
+
+
+def camera_of(numbers: tuple[float, ...] | None) -> Camera | None:
+    """The camera that six numbers describe: its place and the point that it looks at [m]."""
+    if numbers is None:
+        return None
+    from annelid.view.camera.camera import Camera  # here: `annelid run` draws nothing
+
+    return Camera((numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5]))
 
 
 def taken_names() -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from annelid.core.snapshot import Field, Mesh, Plane, Snapshot, host_array
+from annelid.core.snapshot import Field, Mesh, Plane, Snapshot
 from annelid.view.browser.drawers import Drawer, ShadowDrawer, make_drawer
-from annelid.view.colors import Scale, scale_for
+from annelid.view.colors import Scale, merged, scale_for
 
 
 class Drawing:
@@ -22,6 +22,7 @@ class Drawing:
 
     def __init__(self, server: Any) -> None:
         self.scale: Scale | None = None
+        self._seen: list[Field] = []
         self.follow = False
         self._server = server
         self._root = server.scene.add_frame("/all", show_axes=False)
@@ -29,7 +30,6 @@ class Drawing:
         self._shadows: dict[str, ShadowDrawer] = {}
         self._worlds: list[Any] = []
         self._start = np.zeros(3)
-        self._provisional = False
         self._span = 1.0
 
     @property
@@ -107,11 +107,11 @@ class Drawing:
         fields = _fields(snapshots, field)
         if field is None or not fields:
             self.scale = None
-        elif self.scale is None or self.scale.name != field or self._provisional:
-            self.scale = scale_for(field, fields)
-            self._provisional = _is_constant(fields)  # at rest all speeds are 0, which says nothing of what will come
-        elif all(f.limits is None for f in fields):
-            self.scale = self.scale.widened(fields)
+            return
+        if self.scale is None or self.scale.name != field:
+            self._seen = []
+        self._seen = [merged([*self._seen, *fields])]
+        self.scale = scale_for(field, self._seen)
 
     def _keep_in_place(self, snapshots: Sequence[Snapshot]) -> None:
         away = self._start - _middle(snapshots[0]) if self.follow else np.zeros(3)
@@ -138,9 +138,3 @@ def grid_places(snapshots: Sequence[Snapshot]) -> list[tuple[float, float, float
 def _fields(snapshots: Sequence[Snapshot], name: str | None) -> list[Field]:
     parts = [part for s in snapshots for part in s.parts if not isinstance(part, Plane)]
     return [part.fields[name] for part in parts if name in part.fields] if name is not None else []
-
-
-def _is_constant(fields: Sequence[Field]) -> bool:
-    values = np.concatenate([np.ravel(host_array(f.values)) for f in fields])
-    finite = values[np.isfinite(values)]
-    return not finite.size or float(finite.min()) == float(finite.max())

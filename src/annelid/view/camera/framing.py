@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres, host_array
 
 _MOST_POINTS = 20_000  # of a part; the outline of more is not worth the time
+_STRAY = 0.02  # part of the grains at either end of each axis that need not be in the picture
 
 
 def corners(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -22,6 +25,19 @@ def outline(snapshot: Snapshot) -> np.ndarray:
     clouds = [cloud[np.isfinite(cloud).all(axis=1)] for cloud in clouds]
     clouds = [cloud for cloud in clouds if len(cloud)]
     return np.concatenate(clouds) if clouds else corners(*snapshot.bounds())
+
+
+def without_strays(frame: Snapshot) -> Snapshot:
+    """The frame with single grains that have rolled away brought back to the others."""
+    return replace(frame, parts=tuple(_crowd(part) if isinstance(part, Spheres) else part for part in frame.parts))
+
+
+def _crowd(grains: Spheres) -> Spheres:
+    centers = host_array(grains.centers)
+    if len(centers) * _STRAY < 1.0:
+        return grains
+    low, high = np.quantile(centers, [_STRAY, 1.0 - _STRAY], axis=0)
+    return Spheres(grains.name, np.clip(centers, low, high), grains.radii)
 
 
 def _cloud(part: Mesh | Spheres | Lines) -> np.ndarray:

@@ -35,14 +35,23 @@ class ColorTable:
     @staticmethod
     def of(scale: Scale, device: Any) -> ColorTable:
         """The table of a scale."""
-        rows = np.vstack([scale.table(), np.array([MISSING], dtype=np.float32)])
-        return ColorTable(scale, wp.array(decode(rows).astype(np.float32), dtype=wp.vec3, device=device))
+        return ColorTable(scale, wp.array(_rows(scale), dtype=wp.vec3, device=device))
+
+    def rescaled(self, scale: Scale) -> ColorTable:
+        """The same array for a scale with other limits, and with the colours of its map."""
+        if scale.color_map != self.scale.color_map:
+            self.colors.assign(_rows(scale))
+        return ColorTable(scale, self.colors)
 
     @property
     def step(self) -> float:
         """Values between two entries; 0 for categories."""
         low, high = self.scale.limits
         return 0.0 if self.scale.labels else (high - low) / (self.colors.shape[0] - 2)
+
+
+def _rows(scale: Scale) -> np.ndarray:
+    return decode(np.vstack([scale.table(), np.array([MISSING], dtype=np.float32)])).astype(np.float32)
 
 
 class Palette(Generic[P]):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from annelid.core.snapshot import Array, Field, Lines, Mesh, Plane, Snapshot, Sp
 from annelid.view.camera.kernels.rays import Geometry
 from annelid.view.camera.layers import LineLayer, MeshLayer, PlaneLayer, SphereLayer
 from annelid.view.camera.palette import ColorTable, Placed
-from annelid.view.colors import Scale, scale_for
+from annelid.view.colors import Scale, merged, scale_for
 
 Shading = Literal["smooth", "flat"]
 
@@ -71,6 +70,7 @@ class Stage:
         self.line_radius = line_radius
         self.grid_pitch = grid_pitch
         self.scale: Scale | None = None
+        self._seen: list[Field] = []
         self._table: ColorTable | None = None
         self._shown: list[Snapshot] = []
         self._lay_out(_as_list(snapshots))
@@ -104,7 +104,7 @@ class Stage:
     def _lay_out(self, snapshots: list[Snapshot]) -> None:
         self._shown = snapshots
         if self.scale is not None and self.scale.labels:
-            self.scale = self._table = None  # a new part may bring new categories
+            self.scale, self._table, self._seen = None, None, []  # a new part may bring new categories
         self._rescale()
         worlds, size = len(snapshots), _size(snapshots)
         radius = self.line_radius or _line_radius(snapshots, size)
@@ -134,16 +134,15 @@ class Stage:
     def _rescale(self) -> None:
         if self.field is None:
             return
-        fields = _fields(self._shown, self.field)
-        if self.scale is None:
-            self.scale = scale_for(self.field, fields, limits=self.limits, color_map=self.color_map)
-        elif self.limits is None and all(field.limits is None for field in fields):
-            # Limits only ever widen: in a video a colour keeps its meaning as far as it can.
-            self.scale = self.scale.widened(fields)
+        fields = fields_called(self.field, self._shown)
+        if self.scale is None or (self.limits is None and all(field.limits is None for field in fields)):
+            # Limits only ever widen: among moments a colour keeps its meaning as far as it can.
+            self._seen = [merged([*self._seen, *fields])]
+            self.scale = scale_for(self.field, self._seen, limits=self.limits, color_map=self.color_map)
         if self._table is None:
             self._table = ColorTable.of(self.scale, self.device)
         elif self._table.scale != self.scale:
-            self._table = replace(self._table, scale=self.scale)  # other limits, the same colours
+            self._table = self._table.rescaled(self.scale)
 
 
 def _as_list(snapshots: Snapshot | Sequence[Snapshot]) -> list[Snapshot]:
@@ -159,7 +158,8 @@ def field_names(snapshots: Sequence[Snapshot]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in parts for name in part.fields))
 
 
-def _fields(snapshots: Sequence[Snapshot], name: str) -> list[Field]:
+def fields_called(name: str, snapshots: Sequence[Snapshot]) -> list[Field]:
+    """That field of each part that has it."""
     parts = [part for shot in snapshots for part in shot.parts if not isinstance(part, Plane)]
     fields = [part.fields[name] for part in parts if name in part.fields]
     if not fields:

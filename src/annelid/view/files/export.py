@@ -23,6 +23,7 @@ from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_kind, require_truth, require_word
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Plane, Snapshot
+from annelid.view.camera.camera import Camera
 from annelid.view.files.glb import write_glb
 from annelid.view.files.html import write_html
 from annelid.view.files.ply import write_ply
@@ -48,6 +49,8 @@ class ExportOptions:
         follow: Move a video's camera along with the scene.
         device: Where a video is rendered.
         every: Keep one frame of so many (.usd, .glb, .pvd, .npz, .zarr, .rrd).
+        camera: The camera of a video; None frames everything that it shows.
+        range: Values at the ends of a video's colour map; None takes the range of the field in the whole recording.
     """
 
     frame: int | None = None
@@ -59,6 +62,8 @@ class ExportOptions:
     follow: bool = False
     device: str = "auto"
     every: int = 1
+    camera: Camera | None = None
+    range: tuple[float, float] | None = None
 
 
 def export(
@@ -171,7 +176,13 @@ def _write_video(recording: Recording, path: Path, options: ExportOptions, told:
 
     field = options.field or next(iter(_fields(recording.frame(0))), None)
     painter = Painter(
-        size=options.size, field=field, follow=options.follow, name=recording.header.scene, device=options.device
+        size=options.size,
+        camera=options.camera,
+        field=field,
+        limits=options.range,
+        follow=options.follow,
+        name=recording.header.scene,
+        device=options.device,
     )
     video(_moments(recording, options, told), path, fps=options.fps, painter=painter)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from annelid.core.memory import require_memory
 from annelid.core.recording import Recording
-from annelid.core.snapshot import Field, Plane, Snapshot, host_array
+from annelid.core.snapshot import Field, Plane, Snapshot
 from annelid.view.camera.camera import Camera
-from annelid.view.colors import Scale, scale_for
+from annelid.view.colors import Scale, merged, scale_for
 from annelid.view.files.parts import Finite, finite_parts, points_of
 
 Told = Callable[[float, float], None]
@@ -88,12 +88,5 @@ class Reel:
             low, high = np.fmin(low, one), np.fmax(high, two)
             for part in finite_parts(snapshot):
                 if field is not None and field in part.fields:
-                    ranges.append(_extremes(part.fields[field]))
+                    ranges.append(merged([part.fields[field]]))
         return low, high, ranges
-
-
-def _extremes(field: Field) -> Field:
-    values = np.asarray(host_array(field.values), float)
-    values = values[np.isfinite(values)]
-    ends = np.array([values.min(), values.max()]) if len(values) else np.empty(0)
-    return Field(ends, field.unit, field.limits, field.labels)
