@@ -67,15 +67,17 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
     def __init__(self, solver: S) -> None:
         self.solver = solver
         self._march = March(solver)
+        # Both stay, runs change them in place: whoever reads them refers to them and not back to the simulation, whose
+        # memory is free as soon as the last reference to it is dropped.
+        now, good = self._march.state, self._march.good
         self.attachments: dict[str, Any] = {}
         self.marks: tuple[Part, ...] = ()
         self.gate = Gate()
         self._recordings: list[tuple[Recorder, Observer]] = []
         self._runs = Runs()
-        self.controls = self._controls()
-        self.sensors = Sensors(solver, lambda: self.state, self.gate)
-        good, noisy = lambda: (self.state, self._march.good), lambda: self.sensors.noisy
-        self.parameters = Parameters(solver, good, self.gate, noisy)
+        self.controls = self._controls(now, good)
+        self.sensors = sensors = Sensors(solver, lambda: now, self.gate)
+        self.parameters = Parameters(solver, lambda: (now, good), self.gate, lambda: sensors.noisy)
 
     # --- where it stands ---
 
@@ -535,12 +537,12 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
             return Event("breakpoint", self.time, self.step_count, reached)
         return None if self._runs.wish is None else Event(self._runs.wish, self.time, self.step_count)
 
-    def _controls(self) -> Controls:
+    def _controls(self, now: Any, good: Any) -> Controls:
         solver = self.solver
         if not isinstance(solver, Controllable):
             return Controls((), solver.worlds, solver.dt, solver.device, lambda: (), self.gate)
         # Between two turns the last good state is the state of now: commands hold if steps are repeated from it.
-        both = lambda: (solver.commanded(self.state), solver.commanded(self._march.good))  # noqa: E731
+        both = lambda: (solver.commanded(now), solver.commanded(good))  # noqa: E731
         return Controls(solver.controls, solver.worlds, solver.dt, solver.device, both, self.gate)
 
     # --- the thread ---

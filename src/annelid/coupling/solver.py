@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -29,6 +30,7 @@ from annelid.core.state import (
     take_world,
 )
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.weakly import weakly
 from annelid.coupling.exchange import Exchange
 from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.model import Model
@@ -418,7 +420,8 @@ class Solver:
         self._ready = False
 
     def _accompany(self) -> None:
-        self.grains.accompany(self._follow, begin=self._begin, end=self._end, legs=self._legs)
+        begin, end, legs = weakly(self._begin), weakly(self._end), weakly(self._legs)
+        self.grains.accompany(weakly(self._follow), begin=begin, end=end, legs=legs)
 
 
 class _Springs(springs.Solver):
@@ -430,7 +433,7 @@ class _Springs(springs.Solver):
 
     def __init__(self, model: springs.Model, owner: Solver, *, threads: int | None) -> None:
         super().__init__(model, threads=threads)
-        self._owner = owner
+        self._owner: Solver = weakref.proxy(owner)  # which owns this
         self.whole: list[State] = []
 
     def install(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.core.state import state_arrays
+from annelid.core.weakly import weakly
 from annelid.envs.kernels import energy as kernels
 from annelid.envs.task_worlds import TaskWorlds
 from annelid.grains.kernels.layout import Bodies, Grains
@@ -56,7 +57,7 @@ class Audit:
         self._kernel = kernels.loss_kernel(self.model.features)
         self._kernel.module.load(device)  # not possible while steps are captured
         self._remember(self.state)
-        self.solver.accompany(self._after_step)
+        self.solver.accompany(weakly(self._after_step))
 
     def balance(self) -> Balance:
         """Where it stands."""
@@ -64,7 +65,7 @@ class Audit:
 
     def close(self) -> None:
         """Follow no more."""
-        self.solver.accompany(lambda grains: self.worlds.between_steps())
+        self.solver.accompany(weakly(self.worlds.between_steps))
 
     def _after_step(self, grains: object) -> None:
         before = Bodies()

@@ -17,6 +17,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Look, Part, Snapshot
 from annelid.core.solver import Accompanied, Controllable, Separable, Solver, Troubled, kickable
 from annelid.core.state import addresses, take_world
+from annelid.core.weakly import weakly
 from annelid.envs.goals import Goals
 from annelid.envs.hooks import Channel, Hooks
 from annelid.envs.kernels import task as kernels
@@ -78,7 +79,7 @@ class TaskWorlds(Worlds):
         self._troubles = solver.troubles if isinstance(solver, Troubled) else none
         self._controlled, self._accompanied = solver, solver if isinstance(solver, Accompanied) else None
         if self._stepwise and self._accompanied is not None:
-            self._accompanied.accompany(lambda _: self.between_steps())
+            self._accompanied.accompany(weakly(self.between_steps))
 
     # --- what the task says ---
 
@@ -162,7 +163,7 @@ class TaskWorlds(Worlds):
         """Numbers about 0 with a standard deviation that seed and episode of each world determine."""
         return self._drawn(kernels.draw_normal, size, spread)
 
-    def between_steps(self) -> None:
+    def between_steps(self, grains: object = None) -> None:
         """What the task does between two steps."""
         self.task.after_step(self)
         self.task.before_step(self)

@@ -20,6 +20,7 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import copy_array, overwrite, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.weakly import weakly
 from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
@@ -108,7 +109,7 @@ class Solver:
         self._painter = Painter(model, self.readout, self.dt)
         self._put_aside: list[wp.array[Any]] = []
         self._prepare()
-        self._worlds = OneByOne(worlds, self._first_state)
+        self._worlds = OneByOne(worlds, weakly(self._first_state))
         self._gallery = Gallery(self._worlds.count, model.solid.nodes)
 
     @property

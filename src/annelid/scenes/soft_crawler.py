@@ -42,10 +42,9 @@ class SoftCrawler(Checked):
         """The crawler at rest, about to begin its gait."""
         robot = self.robot()
         simulation = robot.simulation([ground(self.friction)], dt=_DT, device=device, threads=threads)
-        simulation.attachments["by-hand"] = self.by_hand
-        control.connect(
-            simulation, robot.gait, every=_DT, sensors=[], unless=lambda: bool(simulation.attachments["by-hand"])
-        )
+        attached = simulation.attachments
+        attached["by-hand"] = self.by_hand
+        control.connect(simulation, robot.gait, every=_DT, sensors=[], unless=lambda: bool(attached["by-hand"]))
         return simulation
 
     def adjust(self, simulation: Simulation[fem.Solver], name: str, value: Any) -> None:

@@ -59,10 +59,9 @@ class SoftHand(Checked):
         simulation.sensors.add("object", fem.position_of("object") if soft else fem.obstacle_position("object"))
         if not soft:
             simulation.sensors.add("grip", fem.contact_force_of("object"))
-        simulation.attachments["by-hand"] = self.by_hand
-        control.connect(
-            simulation, self.script, every=_DT, sensors=[], unless=lambda: bool(simulation.attachments["by-hand"])
-        )
+        attached = simulation.attachments
+        attached["by-hand"] = self.by_hand
+        control.connect(simulation, self.script, every=_DT, sensors=[], unless=lambda: bool(attached["by-hand"]))
         return simulation
 
     def _rigid(self) -> list[Rigid]:

@@ -64,7 +64,9 @@ class Optimiser:
             raise InvalidValue(f"the mass target must be between 0 and 1, not {target!r:.60}.")
         if not body.forces.any() or not body.fixed.any():
             raise InvalidValue("topology optimisation needs a load (push) and a support (fix).")
-        self.simulation, self.target, self.rate, self.growth = simulation, target, rate, growth
+        # Not the simulation, which calls this: one that is dropped would stay.
+        self._solver, self._state = simulation.solver, simulation.state
+        self.target, self.rate, self.growth = target, rate, growth
         self.rounds: list[Round] = []
         self._handles = network.springs.handles()
         self._alive = np.ones(len(self._handles), bool)
@@ -98,8 +100,8 @@ class Optimiser:
 
     def compliance(self) -> float:
         """Work of the load on the displacement that it causes [J]; its inverse measures stiffness."""
-        body, simulation = self.simulation.solver.model.body, self.simulation
-        now = simulation.solver.positions_of(simulation.state, self._loaded)
+        body = self._solver.model.body
+        now = self._solver.positions_of(self._state, self._loaded)
         return float((body.forces[self._loaded] * (now - body.positions[self._loaded])).sum())
 
     def _observe(self, simulation: Simulation[Solver]) -> None:
@@ -108,13 +110,13 @@ class Optimiser:
         if self._first == 0.0:
             self._first = self.compliance()
         before = self._alive.copy()
-        self._change()
+        self._change(simulation)
         removed, grown = int((before & ~self._alive).sum()), int((self._alive & ~before).sum())
         self.rounds.append(Round(self.mass, self.stiffness, removed, grown))
 
-    def _change(self) -> None:
+    def _change(self, simulation: Simulation[Solver]) -> None:
         """One round: remove the bars that carry least and restore those that would carry most."""
-        body = self.simulation.solver.model.body
+        body = self._solver.model.body
         score = self._scores()
         lose = min(self.rate * (1.0 + self.growth), (self.mass - self.target) + self.rate * self.growth)
         gone = _lightest(
@@ -128,21 +130,21 @@ class Optimiser:
         alive = self._alive.copy()
         alive[gone], alive[back] = False, True
         alive = self._without_loose_ends(alive)
-        self._apply(alive)
+        self._apply(alive, simulation)
 
     def _scores(self) -> np.ndarray:
         """Elastic energy per mass that each bar carries, or would carry if it were there, shape [s]."""
-        body = self.simulation.solver.model.body
-        points = self.simulation.state.positions.numpy()[: body.mass_count, :3].astype(float)
+        body = self._solver.model.body
+        points = self._state.positions.numpy()[: body.mass_count, :3].astype(float)
         lengths = np.linalg.norm(points[body.springs[:, 1]] - points[body.springs[:, 0]], axis=1)
         return 0.5 * body.stiffness * (lengths - body.rest_lengths) ** 2 / self._mass
 
     def _mass_exists(self) -> np.ndarray:
-        return self.simulation.solver.model.network.masses.alive[: self.simulation.solver.model.body.mass_count]
+        return self._solver.model.network.masses.alive[: self._solver.model.body.mass_count]
 
     def _without_loose_ends(self, alive: np.ndarray) -> np.ndarray:
         """Drop bars at free masses that fewer than three bars hold: they carry nothing."""
-        body = self.simulation.solver.model.body
+        body = self._solver.model.body
         while True:
             held = np.bincount(body.springs[alive].ravel(), minlength=body.mass_count)
             loose = (held < 3) & ~self._anchors
@@ -151,14 +153,14 @@ class Optimiser:
                 return kept
             alive = kept
 
-    def _apply(self, alive: np.ndarray) -> None:
+    def _apply(self, alive: np.ndarray, simulation: Simulation[Solver]) -> None:
         """Edit the running network to these bars."""
-        body = self.simulation.solver.model.body
+        body = self._solver.model.body
         gone, back = np.flatnonzero(self._alive & ~alive), np.flatnonzero(alive & ~self._alive)
         there = self._mass_exists()
         held = np.bincount(body.springs[alive].ravel(), minlength=body.mass_count) > 0
         lost = np.flatnonzero(there & ~held & ~self._anchors)
-        with self.simulation.edit() as edit:
+        with simulation.edit() as edit:
             edit.remove_springs(self._handles[gone])
             if len(back):
                 first, second = (edit.masses(ends) for ends in body.springs[back].T)

@@ -16,6 +16,7 @@ from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
 from annelid.core.state import copy_state, new_state, restore_worlds
 from annelid.core.variation import unvaried
+from annelid.core.weakly import weakly
 from annelid.coupling.exchange import Exchange
 from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.kernels.gliding import average, glide, reckon, redirect
@@ -65,7 +66,7 @@ class SolidSolver:
         self._painter = Painter(model.bed.radii, *self.sides, self.readout)
         self._state: SolidState | None = None
         self._loaded = False
-        self.grains.accompany(self._follow)
+        self.grains.accompany(weakly(self._follow))
 
     @property
     def sides(self) -> tuple[Side, Side]:

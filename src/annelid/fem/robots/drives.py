@@ -35,15 +35,18 @@ class Drive:
 
     Attributes:
         actuator: What it is.
-        sets: Element sets through which it acts on the solid.
         columns: Directions it needs: 1, or 2 where its weight has one of its own.
         weightless: Whether it has a liquid that weighs nothing, because there is no gravity.
     """
 
     actuator: Actuator
-    sets: tuple[ElementSet, ...]
     columns: int = 1
     weightless: bool = False
+
+    @property
+    def sets(self) -> tuple[ElementSet, ...]:
+        """Element sets through which it acts on the solid: itself, if it is one."""
+        return (self,) if isinstance(self, ElementSet) else ()
 
     def exert(self, effort: float) -> None:
         """Act with this effort from now on."""
@@ -71,7 +74,7 @@ class CableDrive(Drive, ElementSet):
     def __init__(self, cable: Cable, solid: Solid, device: wp.Device) -> None:
         nodes, anchors = _waypoints(cable, solid)
         ElementSet.__init__(self, np.column_stack([nodes[:-1], nodes[1:]]), device)
-        self.actuator, self.sets = cable, (self,)
+        self.actuator = cable
         ends = np.stack([anchors[:-1], anchors[1:]], axis=1)
         lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
         if lengths.min() <= 0.0:
@@ -116,7 +119,7 @@ class PointDrive(Drive, ElementSet):
         else:
             nodes, weights = attached(solid, force.at, force.name)
         ElementSet.__init__(self, nodes[:1], device, tangent=False)
-        self.actuator, self.sets = force, (self,)
+        self.actuator = force
         direction = np.asarray(force.direction, float)
         self.weights, self.direction = weights[0], direction / np.linalg.norm(direction)
         start = (weights[0][:, None] * solid.nodes[nodes[0]]).sum(axis=0)
@@ -183,15 +186,19 @@ class ChamberDrive(Drive):
         by_columns = isinstance(chamber, Hydraulic) and chamber.weight == "columns" and fluid is not None
         self.pressure = CavityPressure(cavity, solid.nodes, device, fluid=None if by_columns else fluid)
         self.volume = CavityVolume(cavity, solid.nodes, device)
-        self.sets = (self.pressure,)
         self._weight: ColumnWeight | None = None
         if by_columns and isinstance(chamber, Hydraulic) and fluid is not None:
             self._weight = ColumnWeight(FluidColumns(cavity, fluid, cells=chamber.cells, device=device), device)
             self._weight.refresh(wp.array(solid.nodes, dtype=wp.vec3d, device=device))  # memory, at rest in any world
-            self.sets, self.columns = (self.pressure, self._weight), 2
+            self.columns = 2
         self.fluid, self.nodes = fluid, cavity.nodes
         self._nodes = wp.array(cavity.nodes, dtype=wp.int32, device=device)
         self._rest = wp.float64(volume)
+
+    @property
+    def sets(self) -> tuple[ElementSet, ...]:
+        """The pressure, and the weight of a liquid that is found by columns."""
+        return (self.pressure,) if self._weight is None else (self.pressure, self._weight)
 
     def exert(self, effort: float) -> None:
         """Press with this pressure [Pa]."""
@@ -237,7 +244,7 @@ class SlideDrive(Drive):
     """
 
     def __init__(self, slide: Slide, solid: Solid, device: wp.Device) -> None:
-        self.actuator, self.sets = slide, ()
+        self.actuator = slide
         self.nodes = solid.indices(slide.where)
         free = self.nodes[~solid.held[self.nodes].all(axis=1)]
         if len(self.nodes) == 0 or len(free):

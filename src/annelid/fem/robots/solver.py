@@ -15,6 +15,7 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.state import clone_state, copy_state, overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.weakly import weakly
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.gallery import Gallery
@@ -62,7 +63,7 @@ class RobotSolver:
             "goals": robot.places(),
         }
         self._touch = clone_state(robot.touch_state)
-        self._worlds: OneByOne[Any] = OneByOne(worlds, self._first_state)
+        self._worlds: OneByOne[Any] = OneByOne(worlds, weakly(self._first_state))
         self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
 
     @property
