@@ -165,10 +165,11 @@ def test_where_files_go_is_told_and_chosen(cli: Callable[..., Result], tmp_path:
 def test_range_and_camera_of_pictures_and_videos_are_options(cli: Callable[..., Result], tmp_path: Path) -> None:
     small = [*SMALL, "--device", "cpu", "--pixels", "60", "40"]
     colors = ["--field", "speed", "--range", "0", "4"]
-    places = [*"0.5 -3 1 0 0 1".split()], [*"0.5 3 1 0 0 1".split()]
+    places = ["0.5", "-3", "1", "0", "0", "1"], ["0.5", "3", "1", "0", "0", "1"]
     for number, place in enumerate(places):
-        assert cli("picture", *small[:3], *small[5:], *colors, "--camera", *place, "--out", f"{number}.png").code == 0
-        assert cli("video", *small, *colors, "--camera", *place, "--out", f"{number}.gif", "--follow", "False").code == 0
+        seen = [*colors, "--camera", *place, "--out"]
+        assert cli("picture", *small[:3], *small[5:], *seen, f"{number}.png").code == 0
+        assert cli("video", *small, *seen, f"{number}.gif", "--follow", "False").code == 0
     assert (tmp_path / "0.png").read_bytes() != (tmp_path / "1.png").read_bytes()
     assert cli("run", *SMALL, "--record", "--out", "here").code == 0
     assert cli("export", "here", "a.gif", *small[5:], *colors, "--camera", *places[0]).code == 0

@@ -57,7 +57,7 @@ class Painter:
             stays there.
         follow: Move the camera along with the middle of the scene.
         field: Name of the scalar to colour by.
-        limits: Values at the ends of the colour map; None takes those of the field, or the range watched or seen so far.
+        limits: Values at the ends of the colour map; None takes those of the field, or the range watched or seen.
         color_map: Name of the colour map.
         samples: Rays for a pixel on an edge; 1 also makes shadows hard, for speed.
         light: Light; None for daylight.

@@ -210,10 +210,10 @@ def video(
         Number of images.
     """
     painter = painter or Painter()
-    with VideoWriter(path, painter.size, fps) as writer, _Behind(writer) as behind:
-        with nullcontext(moments) if painter.settled else _watched(moments, painter) as known:
-            for moment in known:
-                behind.write(painter.paint(moment))
+    known = nullcontext(moments) if painter.settled else _watched(moments, painter)
+    with VideoWriter(path, painter.size, fps) as writer, _Behind(writer) as behind, known as shown:
+        for moment in shown:
+            behind.write(painter.paint(moment))
     return writer.frames
 
 
