@@ -252,6 +252,40 @@ def rule_breaks(function: ast.FunctionDef, scope: Scope) -> list[str]:
     return breaks
 
 
+def test_what_makes_kernels_makes_them_once_for_all_threads() -> None:
+    makers = [
+        (source.name, node)
+        for source in sources()
+        for node in source.tree.body
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(each, ast.FunctionDef) and decorators(each) for each in statements(node))
+    ]
+    assert len(makers) > 200
+    assert [f"{name}:{node.name}" for name, node in makers if is_decorated(node, "functools.cache", "cache")] == []
+    kernels = [each for each in makers if any(is_decorated(inner, "wp.kernel") for inner in statements(each[1]))]
+    assert [f"{name}:{node.name}" for name, node in kernels if not is_decorated(node, "once")] == []
+
+
+def test_statics_make_no_kernels() -> None:
+    """Who reads a kernel would wait for one to be made, and who makes one waits for those that read."""
+    made = {
+        node.name
+        for source in sources()
+        for node in source.tree.body
+        if isinstance(node, ast.FunctionDef) and is_decorated(node, "once")
+    }
+    called = {
+        dotted(call.func)
+        for source in sources()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and dotted(node.func) == "wp.static"
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+    }
+    assert len(made) > 200
+    assert called & made == set()
+
+
 def test_outputs_are_named_and_come_last() -> None:
     found = {f"{scope.source.name}:{function.name}": rule_breaks(function, scope) for function, scope in kernels()}
     assert len(found) > 100  # so many kernels were read

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.loading import once
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
@@ -30,7 +30,7 @@ def swell(time: Any, parameters: Any) -> Any:
     return type(time)(1.0) + parameters[0] * share * share * (type(time)(3.0) - type(time)(2.0) * share)
 
 
-@functools.cache
+@once
 def hoist(top: float, begin: float, speed: float) -> Any:
     """A constraint: what is above a height [m] is held by the hand, which rises at a speed [m/s] from a time on [s]."""
 

@@ -1,6 +1,5 @@
 """Controllers on the device: a group of threads evaluates the controller of one robot."""
 
-import functools
 from typing import Any
 
 import warp as wp
@@ -9,11 +8,12 @@ from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAV
 from annelid.control.kernels.layout import brain_layout
 from annelid.control.kernels.networks import distributed_network, joint_network
 from annelid.control.kernels.signals import driving_value, user_value, wave
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def wave_value(real: Any) -> wp.Function:
     """A function `(parameters, p, time) -> real`: a wave and a drift, by five parameters from `p` on."""
     sine = wave(real)
@@ -27,7 +27,7 @@ def wave_value(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def brain_act(
     real: Any, kinds: frozenset[int], functions: tuple[wp.Function, ...], barrier: wp.Function
 ) -> wp.Function:

@@ -1,10 +1,11 @@
 """Types of the kernels of controllers, for each precision."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -18,7 +19,7 @@ class BrainLayout:
     Brains: Any
 
 
-@functools.cache
+@once
 def brain_layout(real: Any) -> BrainLayout:
     """The types for `wp.float32` or `wp.float64`."""
     bits = 32 if real is wp.float32 else 64

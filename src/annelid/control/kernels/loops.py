@@ -1,12 +1,12 @@
 """Controllers that close a loop: from readings of sensors to values of channels, one world a thread."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
 from annelid.control.kernels.brains import brain_act
 from annelid.control.kernels.layout import brain_layout
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -17,7 +17,7 @@ def _alone(width: int):
     return
 
 
-@functools.cache
+@once
 def think_kernel(kinds: frozenset[int], functions: tuple[wp.Function, ...]) -> wp.Kernel:
     """Let the controller of each world act, and map what it says, clipped to [-1, 1], to the limits of the channels."""
     real: Any = wp.float32

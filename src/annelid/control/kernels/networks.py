@@ -1,16 +1,16 @@
 """Networks that control robots: one for all channels, or one in each voxel that talks to its neighbours."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
 from annelid.control.kernels.layout import brain_layout
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def weighted_sum(real: Any) -> wp.Function:
     """A function `(weights, w, x, begin, count) -> real`: sum of `count` values from `begin` on, weighted."""
 
@@ -24,7 +24,7 @@ def weighted_sum(real: Any) -> wp.Function:
     return neuron
 
 
-@functools.cache
+@once
 def joint_network(real: Any, barrier: wp.Function) -> wp.Function:
     """A function by which a group of threads evaluates a multilayer perceptron with an output for each channel.
 
@@ -73,7 +73,7 @@ def joint_network(real: Any, barrier: wp.Function) -> wp.Function:
     return network
 
 
-@functools.cache
+@once
 def first_layer(real: Any) -> wp.Function:
     """A function `-> real`: sum of one neuron over sensors, signals of the four neighbours, driving value and bias.
 
@@ -107,7 +107,7 @@ def first_layer(real: Any) -> wp.Function:
     return hear
 
 
-@functools.cache
+@once
 def distributed_network(real: Any) -> wp.Function:
     """A function that evaluates the network of one channel.
 

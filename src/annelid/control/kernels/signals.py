@@ -1,16 +1,16 @@
 """Signals of controllers: waves, functions of the user, and the function that drives a network."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
 from annelid.control.kernels.layout import brain_layout
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def user_value(functions: tuple[wp.Function, ...], real: Any) -> wp.Function:
     """Value of the user's function of some number, counted from 1."""
     if not functions:
@@ -38,7 +38,7 @@ def user_value(functions: tuple[wp.Function, ...], real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def wave(real: Any) -> wp.Function:
     """A sin(2π (f t + turns)), accurate at any time."""
 
@@ -51,7 +51,7 @@ def wave(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def driving_value(real: Any) -> wp.Function:
     """A function `(brain, brains, time, call) -> real`: value of the function that drives a network; 0 without one."""
     types, sine = brain_layout(real), wave(real)

@@ -1,14 +1,15 @@
 """Copies of a few elements of an array, for any type of elements."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
+
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def scatter_kernel(dtype: Any) -> wp.Kernel:
     """A kernel for elements of one type: `values_out[index] = values`."""
 
@@ -20,7 +21,7 @@ def scatter_kernel(dtype: Any) -> wp.Kernel:
     return scatter_elements
 
 
-@functools.cache
+@once
 def gather_kernel(dtype: Any) -> wp.Kernel:
     """A kernel for elements of one type: `values_out = values[index]`."""
 

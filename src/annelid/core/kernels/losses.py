@@ -1,10 +1,11 @@
 """Losses that are Warp functions: their values and rates at every look of every thing, and what rates are like."""
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -15,7 +16,7 @@ NOT_FINITE, NOT_ZERO = 1, 2
 """What is found among rates."""
 
 
-@functools.cache
+@once
 def loss_kernel(function: wp.Function, real: Any, vector: Any, aimed: bool) -> wp.Kernel:
     """The kernel that evaluates a user's function of a thing at a look, and differentiates it.
 
@@ -65,7 +66,7 @@ def sum_worlds(values: wp.array3d[wp.float64], sums_out: wp.array2d[wp.float64])
     sums_out[world, part] = total
 
 
-@functools.cache
+@once
 def inspect_kernel(real: Any, vector: Any) -> wp.Kernel:
     """The kernel that looks whether some of a part of the rates are not finite or not 0."""
 

@@ -1,9 +1,10 @@
 """Worlds side by side: their clock, when they begin, and rows of some of them brought back."""
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -37,7 +38,7 @@ def advance_clock(steps: int, clock: wp.array[wp.int64]):
     clock[0] = clock[0] + wp.int64(steps)
 
 
-@functools.cache
+@once
 def restore_kernel(dtype: Any) -> wp.Kernel:
     """Copy the rows of masked worlds, `each` rows for each thing that belongs to a world."""
 
@@ -58,7 +59,7 @@ def restore_kernel(dtype: Any) -> wp.Kernel:
     return restore
 
 
-@functools.cache
+@once
 def kick_kernel(dtype: Any) -> wp.Kernel:
     """Add a velocity of each masked world to the rows of velocities that can change."""
     real = dtype._wp_scalar_type_

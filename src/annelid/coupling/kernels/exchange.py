@@ -11,11 +11,11 @@ were pushed alike, and a half more: impulses found side by side are never too st
 expected to do in the next step is found from the impulses of all of them.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.coupling.kernels.guests import GONE, GuestArrays
 from annelid.coupling.kernels.hanging import (
     contact_change,
@@ -49,7 +49,7 @@ class Past:
     turns: wp.array[wp.mat33]  # from a couple on it to forces on these, per distance from the centre [1/m²]
 
 
-@functools.cache
+@once
 def press_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Turn what pushes guests into forces on masses."""
     types = layout(real)
@@ -120,7 +120,7 @@ def press_kernel(real: Any, lanes: int) -> wp.Kernel:
     return press
 
 
-@functools.cache
+@once
 def complete_kernel(real: Any) -> wp.Kernel:
     """Find how guests turn that a CPU has left out because they were close to nothing: CUDA takes it for granted."""
     vec4, place, spread = layout(real).vec4, place_of(real), spread_of(real)
@@ -136,7 +136,7 @@ def complete_kernel(real: Any) -> wp.Kernel:
     return complete
 
 
-@functools.cache
+@once
 def seat_kernel(real: Any, lanes: int) -> wp.Kernel:
     """Bring guests to their masses; on CUDA, which waits for one thing after the other, warps turn or move them."""
     types = layout(real)

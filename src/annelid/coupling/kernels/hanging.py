@@ -3,11 +3,11 @@
 A guest is at the weighted mean of up to three surface masses, and turns as the masses around it do.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.coupling.kernels.guests import SPARE, GuestArrays
 from annelid.coupling.kernels.lanes import over_lanes, vector_over_lanes
 from annelid.springs.kernels.layout import layout
@@ -15,7 +15,7 @@ from annelid.springs.kernels.layout import layout
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def place_of(real: Any) -> wp.Function:
     """A function `(s, guests, x) -> vec3`: where a surface mass is [m]."""
     vec4 = layout(real).vec4
@@ -28,7 +28,7 @@ def place_of(real: Any) -> wp.Function:
     return place
 
 
-@functools.cache
+@once
 def velocity_of(real: Any) -> wp.Function:
     """A function `(s, guests, v) -> vec3`: velocity of a surface mass [m/s]."""
     vec3 = layout(real).vec3
@@ -41,7 +41,7 @@ def velocity_of(real: Any) -> wp.Function:
     return velocity
 
 
-@functools.cache
+@once
 def spread_of(real: Any) -> wp.Function:
     """A function `(g, own, lane, lanes, guests, x) -> vec3, mat33`: how the masses around a guest lie.
 
@@ -78,7 +78,7 @@ def spread_of(real: Any) -> wp.Function:
     return spread
 
 
-@functools.cache
+@once
 def spin_of(real: Any) -> wp.Function:
     """A function `-> vec3`: spin of the rigid motion closest to that of the masses around a guest [rad/s].
 
@@ -103,7 +103,7 @@ def spin_of(real: Any) -> wp.Function:
     return spin
 
 
-@functools.cache
+@once
 def facet_of(real: Any) -> wp.Function:
     """A function `-> vec4`: unit vector across the disc of a guest, or along its rod, and the extent of that [m].
 
@@ -141,7 +141,7 @@ def facet_of(real: Any) -> wp.Function:
     return facet
 
 
-@functools.cache
+@once
 def hanging(real: Any) -> wp.Function:
     """A function `-> vec3, vec3, float`: where its masses have brought a guest [m], its velocity [m/s], and its mass.
 
@@ -180,7 +180,7 @@ def hanging(real: Any) -> wp.Function:
     return hang
 
 
-@functools.cache
+@once
 def contact_change(real: Any) -> wp.Function:
     """A function `-> vec3`: what contacts are predicted to do to the masses of a guest, less what they did [m/s].
 

@@ -1,9 +1,8 @@
 """Energy that contacts take out of moving grains, from the impulses and motions of one step."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
 from annelid.grains.kernels.rows import impulse_place, neighbour_place
 from annelid.grains.kernels.surfaces import surface_gap
@@ -16,7 +15,7 @@ def xyz(v: wp.vec4) -> wp.vec3:
     return wp.vec3(v[0], v[1], v[2])
 
 
-@functools.cache
+@once
 def loss_kernel(features: Features) -> wp.Kernel:
     """Add the loss of the last step to the account of each grain, which shares that of a pair with its neighbour.
 

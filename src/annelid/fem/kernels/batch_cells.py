@@ -10,12 +10,12 @@ cofactors of F, I₂ = |C|², and with A × B the bilinear form whose half at A 
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.batch_worlds import Each
 from annelid.fem.kernels.hyperelastic import LEAST_VOLUME
 
@@ -346,7 +346,7 @@ def _snippet(body: str, shape: Shape, law: str = "", second: str = "", *, presse
     return text
 
 
-@functools.cache
+@once
 def force_kernel(shape: Shape, law: str) -> Any:
     """Forces on the nodes of cells, and what the changes of volume that they share cost."""
 
@@ -377,7 +377,7 @@ def force_kernel(shape: Shape, law: str) -> Any:
     return cell_forces
 
 
-@functools.cache
+@once
 def product_kernel(shape: Shape, law: str, *, pressed: bool) -> Any:
     """The tangent of cells, and of pressure on some of their faces, times a vector."""
 
@@ -415,7 +415,7 @@ def product_kernel(shape: Shape, law: str, *, pressed: bool) -> Any:
     return cell_products
 
 
-@functools.cache
+@once
 def inspect_kernel(shape: Shape) -> Any:
     """Mean gradients of the displacement of cells, and how a move would change their least volumes."""
 
@@ -444,7 +444,7 @@ def inspect_kernel(shape: Shape) -> Any:
     return inspect_cells
 
 
-@functools.cache
+@once
 def limit_kernel(shape: Shape) -> Any:
     """How much of a move the tetrahedra of cells can take, of the most that is asked for."""
 

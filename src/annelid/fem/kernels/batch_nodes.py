@@ -5,11 +5,11 @@ leaves a part of the sum; parts are added in their order, so that a world has th
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.batch_actors import Actors, Features, actor_force, actor_product
 from annelid.fem.kernels.batch_contact import Touches, carried_product, touch_force, touch_product
 from annelid.fem.kernels.batch_vectors import put_vector, turn_of, vector_of
@@ -153,7 +153,7 @@ def take_guess(moves: wp.array2d[f32], displacements: wp.array2d[f32]):
     displacements[row, w] = displacements[row, w] + moves[row, w]
 
 
-@functools.cache
+@once
 def residual_kernel(features: Features) -> Any:
     """What is left of the forces on the nodes, turned back to rest."""
 
@@ -230,7 +230,7 @@ def direct(
     put_vector(direction, i, w, free(answer, nodes.held[i]) + scalars.beta[w] * vector_of(direction, i, w))
 
 
-@functools.cache
+@once
 def tangent_kernel(features: Features) -> Any:
     """The tangent of all that acts times a direction, and parts of what it, and inertia alone, say along that."""
 

@@ -6,10 +6,11 @@ columns of a panel are used for each pass over the rows below them: as fast as m
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -249,7 +250,7 @@ def _typed(snippet: str, single: bool) -> str:
     return snippet.replace("TYPE", "float" if single else "double")
 
 
-@functools.cache
+@once
 def factor_kernel(single: bool) -> Any:
     """Eliminates the fronts from `begin` to `end`, one thread a stretch; tells where a pivot is not positive."""
     real = wp.float32 if single else wp.float64
@@ -274,7 +275,7 @@ def factor_kernel(single: bool) -> Any:
     return factor_fronts
 
 
-@functools.cache
+@once
 def solve_kernel(single: bool, many: bool) -> Any:
     """Replaces right-hand sides by solutions: groups [g, size, 8], or one alone [1, size, 1].
 

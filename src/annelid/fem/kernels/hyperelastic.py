@@ -7,12 +7,12 @@ polynomial in J, so that an inverted element has a finite energy and is pulled b
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 import re
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.laws import Response, vec6d
 from annelid.fem.kernels.solid import Cells, cofactors
 
@@ -147,7 +147,7 @@ def invariant_tangent(
 ) -> None: ...
 
 
-@functools.cache
+@once
 def invariant_kernel(shape_nodes: int, law: Any) -> Any:
     """Energy, stress and tangent of points whose law speaks of invariants.
 
@@ -294,7 +294,7 @@ def stretch_tangent(
 ) -> None: ...
 
 
-@functools.cache
+@once
 def stretch_kernel(shape_nodes: int, law: Any) -> Any:
     """Energy, stress and tangent of points whose law speaks of principal stretches.
 
@@ -357,7 +357,7 @@ def stretch_kernel(shape_nodes: int, law: Any) -> Any:
 def add_volume_tangent(p: int, F: wp.mat33d, points: HyperPoints) -> None: ...
 
 
-@functools.cache
+@once
 def hyper_cell_kernel(modes: int) -> Any:
     """Energy of each cell, whose points share changes of volume that are sums of so many functions of place."""
 
@@ -402,7 +402,7 @@ def hyper_cell_kernel(modes: int) -> Any:
     return sum_cells
 
 
-@functools.cache
+@once
 def foresee_kernel(shape_nodes: int, modes: int) -> Any:
     """Pressures of the shared changes of volume of each cell after a move, to first order.
 
@@ -487,7 +487,7 @@ _ROW = """
 """
 
 
-@functools.cache
+@once
 def hyper_row_kernel(shape_nodes: int, most: int, modes: int, whole: bool, tangent: bool) -> Any:
     """Force on one node of a cell and its row of the tangent, one thread each.
 

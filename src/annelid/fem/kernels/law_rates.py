@@ -6,11 +6,11 @@ rates of a point, one column a constant.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.hyperelastic import FACTOR, FIRST, HyperPoints, principal
 from annelid.fem.kernels.laws import LEAST_STRETCH, row_of
 from annelid.materials import OWN_CONSTANTS
@@ -69,7 +69,7 @@ def gent_rates(
     take(p, 1, scale, -constants[first] * slope * part / (limit * (f64(1.0) - part)) * one, rates)
 
 
-@functools.cache
+@once
 def ogden_rates(terms: int) -> Any:
     """Rates of the law of Ogden with so many terms."""
 
@@ -101,7 +101,7 @@ def ogden_rates(terms: int) -> Any:
     return add
 
 
-@functools.cache
+@once
 def own_invariant_rates(energy: Any) -> Any:
     """Rates of a user's energy of I₁, I₂ and constants."""
 
@@ -133,7 +133,7 @@ def own_invariant_rates(energy: Any) -> Any:
     return add
 
 
-@functools.cache
+@once
 def own_stretch_rates(energy: Any) -> Any:
     """Rates of a user's energy of three stretches and constants."""
 
@@ -162,7 +162,7 @@ def own_stretch_rates(energy: Any) -> Any:
     return add
 
 
-@functools.cache
+@once
 def invariant_rates_kernel(law_rates: Any) -> Any:
     """Rates of the constants at points whose law speaks of invariants."""
 
@@ -193,7 +193,7 @@ def invariant_rates_kernel(law_rates: Any) -> Any:
     return rate_points
 
 
-@functools.cache
+@once
 def stretch_rates_kernel(law_rates: Any) -> Any:
     """Rates of the constants at points whose law speaks of principal stretches."""
 

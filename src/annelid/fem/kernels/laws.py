@@ -6,11 +6,11 @@ below 0 in an inverted element.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.materials import OWN_CONSTANTS, Constants
 
 wp.set_module_options({"enable_backward": False})
@@ -86,7 +86,7 @@ class Response:
     bends: wp.mat33d
 
 
-@functools.cache
+@once
 def ogden(terms: int) -> Any:
     """The law of Ogden with so many terms."""
 
@@ -115,7 +115,7 @@ def row_of(first: int, constants: wp.array[f64]) -> Constants:
     return row
 
 
-@functools.cache
+@once
 def own_invariants(energy: Any) -> Any:
     """A user's energy of I₁, I₂ and constants: exact gradient, second derivatives from differences of it."""
 
@@ -135,7 +135,7 @@ def own_invariants(energy: Any) -> Any:
     return respond
 
 
-@functools.cache
+@once
 def own_stretches(energy: Any) -> Any:
     """A user's energy of three stretches and constants: exact gradient, second derivatives from differences of it."""
 

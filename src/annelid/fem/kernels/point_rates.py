@@ -9,11 +9,11 @@ A node at rest then gathers Σ H g over its points. Cells that share changes of 
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.hyperelastic import BULK, CRUSH, FACTOR, LAME, LEAST_VOLUME, PULL, HyperPoints
 from annelid.fem.kernels.solid import Cells, Points, cofactors
 
@@ -57,7 +57,7 @@ def identity_times(value: f64) -> wp.mat33d:
     return value * wp.identity(n=3, dtype=f64)
 
 
-@functools.cache
+@once
 def corotational_shape_kernel(shape_nodes: int, mean: bool) -> Any:
     """H of the points of co-rotational cells.
 

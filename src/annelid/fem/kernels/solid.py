@@ -6,11 +6,12 @@ Where a cell has one θ, the mean over its points, λ h_a h_bᵀ becomes a produ
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 import re
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -105,7 +106,7 @@ def rotation_and_spin(deformation: wp.mat33d):
     return u * wp.transpose(v), u * wp.diag(inverse) * wp.transpose(u)
 
 
-@functools.cache
+@once
 def point_kernel(shape_nodes: int) -> Any:
     """Strain, rotation and energy of each point, of elements with this many nodes."""
 
@@ -137,7 +138,7 @@ def point_kernel(shape_nodes: int) -> Any:
     return strain_points
 
 
-@functools.cache
+@once
 def cell_kernel(mean: bool) -> Any:
     """Energy of each cell; with `mean` its points share one change of volume."""
 
@@ -225,7 +226,7 @@ _ROW = """
 """
 
 
-@functools.cache
+@once
 def row_kernel(shape_nodes: int, most: int, mean: bool, whole: bool, tangent: bool) -> Any:
     """Force on one node of a cell and its row of the tangent, one thread each.
 

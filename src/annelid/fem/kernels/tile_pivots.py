@@ -7,11 +7,11 @@ whole block at every column and take ten times as long.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.tile_products import tile_source
 
 wp.set_module_options({"enable_backward": False})
@@ -191,7 +191,7 @@ _DIVIDE = """
 """
 
 
-@functools.cache
+@once
 def column_kernel(tile: int) -> Any:
     """Elimination of columns of tiles of one size, at most 32."""
 

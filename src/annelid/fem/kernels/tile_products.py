@@ -6,10 +6,11 @@ shared memory; those of MathDx would do as well, but their compilation takes min
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -99,7 +100,7 @@ def tile_source(text: str, tile: int) -> str:
     return (TILES + text).replace("TILE", str(tile))
 
 
-@functools.cache
+@once
 def rest_kernel(tile: int) -> Any:
     """What products of tiles take out of others."""
 

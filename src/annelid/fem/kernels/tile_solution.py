@@ -10,6 +10,7 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.fem.kernels.tile_products import tile_source
 from annelid.fem.kernels.tiles import place_in_tile
 
@@ -79,7 +80,7 @@ _SUM = """
 """
 
 
-@functools.cache
+@once
 def sum_kernel(tile: int, many: int) -> Any:
     """Sums for groups of `many` right-hand sides."""
     together = tile if many == 1 else min(tile, 16)  # numbers that a thread asks for at once: registers are few

@@ -1,9 +1,8 @@
 """Bodies: the sum of what touches them, and their contacts with each other at points of their surface."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import body_speed
 from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
@@ -69,7 +68,7 @@ def slanted_give(b: int, arm: wp.vec3, bodies: Bodies) -> float:
     return bodies.forms[b].inverse_mass + wp.dot(arm, arm) * bodies.forms[b].largest_inverse_inertia
 
 
-@functools.cache
+@once
 def point_contacts(features: Features) -> wp.Function:
     """Improve the impulses on point p by the other bodies of its world."""
     gap_of = surface_gap(features.kinds)
@@ -156,7 +155,7 @@ def point_contacts(features: Features) -> wp.Function:
     return press
 
 
-@functools.cache
+@once
 def body_total(features: Features) -> wp.Function:
     """A function `(b, start, stride, ...) -> ContactSum`: a share of the contacts of a body."""
     gap_of = surface_gap(features.kinds)
@@ -229,7 +228,7 @@ def block_total(value: vec14) -> vec14:
     """Sum over the threads of a block, in a fixed order; every thread gets it."""
 
 
-@functools.cache
+@once
 def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA); or both at once.
 
@@ -275,7 +274,7 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     return sum_bodies, move_bodies, sum_and_move_bodies
 
 
-@functools.cache
+@once
 def point_kernel(features: Features) -> wp.Kernel:
     """Contacts of all points (CUDA)."""
     press = point_contacts(features)

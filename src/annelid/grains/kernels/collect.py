@@ -1,9 +1,8 @@
 """Lists of grains and bodies that can touch a grain before lists are made again."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import body_lead, others_move
 from annelid.grains.kernels.cells import cell_edge, cell_margin, tile, tile_index
 from annelid.grains.kernels.eight import look_at_eight
@@ -101,7 +100,7 @@ _TO_FACETS = """
 """
 
 
-@functools.cache
+@once
 def put_first(features: Features) -> wp.Function:
     """Put neighbours that are so near to grain i at the front of its list, where sums are made a group at a time.
 
@@ -137,7 +136,7 @@ def put_first(features: Features) -> wp.Function:
     return close_first
 
 
-@functools.cache
+@once
 def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
     """Add the grains `first` to `last` that are in reach of grain i to its list; the new length.
 
@@ -195,7 +194,7 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
     return gather
 
 
-@functools.cache
+@once
 def inherit(rolling: bool) -> wp.Function:
     """Take over the impulses of neighbours that were in the list before, and fill the list up with ghosts.
 
@@ -249,7 +248,7 @@ def inherit(rolling: bool) -> wp.Function:
     return take_over
 
 
-@functools.cache
+@once
 def near_bodies(features: Features) -> wp.Function:
     """List the bodies that are close to grain i, with their impulses; the length of the list."""
     gap_of = surface_gap(features.kinds)
@@ -288,7 +287,7 @@ def near_bodies(features: Features) -> wp.Function:
     return near
 
 
-@functools.cache
+@once
 def collect(features: Features, *, allowed: bool = False) -> wp.Function:
     """A function that lists the neighbours of grain i, which has just come to its place, by lanes that share it.
 
@@ -370,7 +369,7 @@ def collect(features: Features, *, allowed: bool = False) -> wp.Function:
     return make
 
 
-@functools.cache
+@once
 def collect_bodies(features: Features) -> wp.Function:
     """A function that lists the bodies that are close to grain i, before, after or while its neighbours are listed."""
     sizes, near, stale = features.sizes, near_bodies(features), is_stale(features)

@@ -1,10 +1,9 @@
 """What bodies are given: velocities and spins of driven ones, forces and torques on free ones, or commands instead."""
 
-import functools
-
 import warp as wp
 
 from annelid.core.kernels.controls import held
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import DRIVEN, Bodies, Features, Lists
 
 wp.set_module_options({"enable_backward": False})
@@ -65,7 +64,7 @@ def block_matrix(number: float) -> mat43:
     """What the first twelve threads of a block hold, row by row; every thread gets it (CUDA)."""
 
 
-@functools.cache
+@once
 def block_given(features: Features) -> wp.Function:
     """As `given_to`, by the threads of a block: one finds one number, so that none waits for the others (CUDA)."""
     follows = features.commanded
@@ -86,7 +85,7 @@ def block_given(features: Features) -> wp.Function:
     return given
 
 
-@functools.cache
+@once
 def given_to(features: Features) -> wp.Function:
     """A function `(b, step, ...) -> mat43` of what a body is given in a step and in the next, see `commanded`.
 

@@ -12,10 +12,9 @@ A step begins with a plain sweep, as if it were the only one; where that changes
 it is, so that a bed at rest costs one sweep. Worlds are solved by themselves: one that is done waits for the others.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.bodies import BODY_BLOCK, block_total, body_total, point_contacts
 from annelid.grains.kernels.keeping import hand_back
@@ -93,7 +92,7 @@ def as_expected(total: ContactSum) -> ContactSum:
     )
 
 
-@functools.cache
+@once
 def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, number, ...)`: a sweep over the contacts of a grain, the plain or another one.
 
@@ -127,7 +126,7 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Fun
 # --- a team of CPU threads ---
 
 
-@functools.cache
+@once
 def solve_share(features: Features, *, blended: bool) -> wp.Function:
     """A function for each member: a sweep over some grains, the plain or another one.
 
@@ -157,7 +156,7 @@ def solve_share(features: Features, *, blended: bool) -> wp.Function:
     return sweep
 
 
-@functools.cache
+@once
 def team_solve(features: Features) -> wp.Function:
     """A function for each member of a team: one step. It returns how often the team has met.
 
@@ -267,7 +266,7 @@ def in_pair(number: int, lists: Lists) -> int:
     return now
 
 
-@functools.cache
+@once
 def begin_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, step, ...)`: the plain sweep of a step; halted ones hand grains on."""
     begin = grain_sweep(features, blended=False, rows=rows)
@@ -286,7 +285,7 @@ def begin_row(features: Features, rows: int) -> wp.Function:
     return row
 
 
-@functools.cache
+@once
 def follow_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, number, ...)`: a sweep that follows; worlds that are solved leave it out."""
     follow = grain_sweep(features, blended=True, rows=rows)
@@ -336,7 +335,7 @@ def divided_follow_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, w
     return _divided_kernels(follow_row(features, APART), follow_row(features, BESIDE), note_nothing, lanes)
 
 
-@functools.cache
+@once
 def _sweep_kernel(row: wp.Function, note: wp.Function) -> wp.Kernel:
     @wp.kernel(
         module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
@@ -350,7 +349,7 @@ def _sweep_kernel(row: wp.Function, note: wp.Function) -> wp.Kernel:
     return sweep
 
 
-@functools.cache
+@once
 def _divided_kernels(
     apart: wp.Function, beside: wp.Function, note: wp.Function, lanes: int
 ) -> tuple[wp.Kernel, wp.Kernel]:
@@ -385,7 +384,7 @@ def _divided_kernels(
     return sweep_apart, sweep_beside
 
 
-@functools.cache
+@once
 def complete_kernel(features: Features) -> wp.Kernel:
     """Move all grains by what the last sweep has found."""
     complete = finish(features)
@@ -419,7 +418,7 @@ def next_pair(most: int, lists: Lists):
         lists.asked[0] = lists.asked[pair]
 
 
-@functools.cache
+@once
 def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """Let bodies follow a sweep: sum what touches them by shares, add these, or both where each has one share."""
     total, expect = body_total(features), foresee_body(features)
@@ -462,7 +461,7 @@ def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]
     return sum_shares, expect_bodies, sum_and_expect
 
 
-@functools.cache
+@once
 def press_kernel(features: Features) -> wp.Kernel:
     """Contacts of all points of bodies in worlds that are not solved yet."""
     press = point_contacts(features)

@@ -4,10 +4,9 @@ The accuracy reference: it needs steps that resolve a collision. What lists keep
 how far the surfaces have been dragged along each other [m].
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import (
     MARGIN,
     Bodies,
@@ -75,7 +74,7 @@ def elastic_response(
     return response
 
 
-@functools.cache
+@once
 def hertz_pairs(features: Features) -> wp.Function:
     """As `pairs.pair_impulses`, by penalty forces."""
     sizes, materials, periodic = features.sizes, features.materials, features.periodic
@@ -158,7 +157,7 @@ def hertz_pairs(features: Features) -> wp.Function:
     return pairs
 
 
-@functools.cache
+@once
 def hertz_bodies(features: Features) -> wp.Function:
     """As `touch.body_impulses`, by penalty forces; bodies do not yield, so that a contact is twice as stiff.
 

@@ -1,10 +1,10 @@
 """Types of the kernels: which features are compiled, and the structures of parameters, grains, lists and bodies."""
 
-import functools
 from dataclasses import dataclass, replace
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.sums import ContactSum
 
 wp.set_module_options({"enable_backward": False})
@@ -144,7 +144,7 @@ class Features:
         return self.rolling or self.method == "hertz"
 
 
-@functools.cache
+@once
 def shared_by_teams(features: Features) -> Features:
     """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
 
@@ -340,7 +340,7 @@ def reach_place(what: int, world: int) -> int:
     return wp.static(REACHES) + wp.static(WORLD_REACHES) * world + what
 
 
-@functools.cache
+@once
 def world_of(features: Features) -> wp.Function:
     """A function `(i, grains) -> int`: the world of grain i; there is nothing to look up where there is one."""
     many = features.worlds
@@ -355,7 +355,7 @@ def world_of(features: Features) -> wp.Function:
     return world
 
 
-@functools.cache
+@once
 def is_stale(features: Features) -> wp.Function:
     """A function `(world, lists) -> bool`: whether the lists of a world are to be made anew, when some are."""
     many = features.worlds
@@ -370,7 +370,7 @@ def is_stale(features: Features) -> wp.Function:
     return stale
 
 
-@functools.cache
+@once
 def pull_in(features: Features) -> wp.Function:
     """A function `(world, parameters) -> vec3`: what pulls in a world [m/s²]."""
     varied = features.varied
@@ -385,7 +385,7 @@ def pull_in(features: Features) -> wp.Function:
     return pull
 
 
-@functools.cache
+@once
 def pull_on(features: Features) -> wp.Function:
     """A function `(i, parameters, grains) -> vec3`: what pulls grain i [m/s²]."""
     varied, world = features.varied, world_of(features)

@@ -5,10 +5,9 @@ first note contacts down, and two kernels. Buckets that distant cells share are 
 candidate, which the paper leaves out.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import Parameters
 from annelid.grains.kernels.paper import projected
 
@@ -71,7 +70,7 @@ def resolve(i: int, j: int, change: wp.vec3, parameters: Parameters, table: Tabl
     )  # fmt: skip
 
 
-@functools.cache
+@once
 def walk(noting: bool) -> wp.Function:
     """Walk the 27 cells around grain i, and resolve its contacts or note them down; the change, and how many."""
 
@@ -117,7 +116,7 @@ def resolve_notes(i: int, contacts: float, sweeps: int, parameters: Parameters, 
     return wp.vec4(change[0], change[1], change[2], contacts)
 
 
-@functools.cache
+@once
 def arrangement(name: str) -> tuple[wp.Kernel, ...]:
     """The kernels of "one-loop", "two-loops" or "two-kernels", to be launched one after the other."""
     find, find_and_resolve = walk(True), walk(False)

@@ -1,9 +1,8 @@
 """Motion of one grain: what it would do between two sweeps, and its step after the last."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import allowance, note_divergence
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -34,7 +33,7 @@ def wrapped(x: float, period: float) -> float:
     return out
 
 
-@functools.cache
+@once
 def foresee(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of grain i at the end of the step."""
     guests, bouncing, pull = features.guests, features.bouncing, pull_on(features)
@@ -65,7 +64,7 @@ def foresee(features: Features) -> wp.Function:
     return look_ahead
 
 
-@functools.cache
+@once
 def watch_lists(features: Features) -> wp.Function:
     """A function that asks for new lists where grain i has moved too far or is too fast for those there are."""
     world = world_of(features)
@@ -91,7 +90,7 @@ def watch_lists(features: Features) -> wp.Function:
     return watch
 
 
-@functools.cache
+@once
 def finish(features: Features) -> wp.Function:
     """A function that moves grain i by a step of a batch, given the sum of its impulses."""
     foresees, guests, bouncing = features.method == "nonsmooth", features.guests, features.bouncing

@@ -4,11 +4,11 @@
 together from both.
 """
 
-import functools
 from dataclasses import replace
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels import pair_frame as frame
 from annelid.grains.kernels import pair_laws as laws
 from annelid.grains.kernels.layout import (
@@ -145,7 +145,7 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
     return text
 
 
-@functools.cache
+@once
 def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
@@ -167,7 +167,7 @@ def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL)
     return pairs
 
 
-@functools.cache
+@once
 def pair_quads(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, final, parameters, grains, lists) -> vec16`: the same on a CPU, see `kernels.quads`."""
     unlisted = "if (length == 0) return wp::vec_t<16, wp::float32>(0.0f);"

@@ -7,10 +7,9 @@ which the paper gives no value (`World.paper_gamma`); eq. 4 has a time step too 
 turn, and since partners do not change within a step, a grain can do all its sweeps at once.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
 from annelid.grains.kernels.rows import neighbour_place
 from annelid.grains.kernels.sums import ContactSum
@@ -32,7 +31,7 @@ def projected(
     return push * n - slip
 
 
-@functools.cache
+@once
 def paper_pairs(features: Features) -> wp.Function:
     """As `pairs.pair_impulses`; bodies are among the contacts."""
     sizes, materials, periodic, kinds = features.sizes, features.materials, features.periodic, features.kinds

@@ -1,9 +1,8 @@
 """The launches of a step on CUDA, and what they share with the team of CPU threads."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import set_allowance
 from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
@@ -67,7 +66,7 @@ def close_batch(done: int, last: int, lists: Lists):
         lists.reach[wp.static(CHANGES) + turn] = 0.0
 
 
-@functools.cache
+@once
 def grain_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
     """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method.
 
@@ -100,7 +99,7 @@ def grain_impulses(features: Features, *, blended: bool = False, rows: int = ALL
     return impulses
 
 
-@functools.cache
+@once
 def grain_quads(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, sweeps, final, ...) -> vec16`: the same for a CPU thread, see `kernels.quads`."""
     if features.method != "nonsmooth":
@@ -129,7 +128,7 @@ def grain_quads(features: Features, *, blended: bool = False) -> wp.Function:
     return quads
 
 
-@functools.cache
+@once
 def sweep_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, ...)`: one sweep over the contacts of a grain; one that is skipped hands it on."""
     impulses, complete, tolerant = grain_impulses(features, rows=rows), finish(features), features.tolerant
@@ -165,7 +164,7 @@ def sweep_row(features: Features, rows: int) -> wp.Function:
     return sweep
 
 
-@functools.cache
+@once
 def note_sweep(features: Features) -> wp.Function:
     """A function that one thread of a sweep calls."""
     tolerant = features.tolerant
@@ -180,7 +179,7 @@ def note_sweep(features: Features) -> wp.Function:
     return note
 
 
-@functools.cache
+@once
 def sweep_kernel(features: Features) -> wp.Kernel:
     """One sweep over all grains (CUDA), a thread each."""
     row, note = sweep_row(features, ALL), note_sweep(features)
@@ -200,7 +199,7 @@ def sweep_kernel(features: Features) -> wp.Kernel:
     return sweep
 
 
-@functools.cache
+@once
 def divided_sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
     """A sweep in two parts that can be taken side by side (CUDA): grains apart from guests, and guests with the others.
 
@@ -244,7 +243,7 @@ def divided_sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp
     return sweep_apart, sweep_beside
 
 
-@functools.cache
+@once
 def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """Launches of making lists (CUDA): keep what there is, bring grains to their places, list neighbours.
 
@@ -298,7 +297,7 @@ def refresh_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kerne
     return keep, bring, list_grains
 
 
-@functools.cache
+@once
 def list_bodies_kernel(features: Features) -> wp.Kernel:
     """List the bodies that are close to each grain (CUDA), a thread each."""
     make = collect_bodies(features)

@@ -4,10 +4,9 @@ What a grain sums over its contacts is sixteen numbers here, which lie as in a `
 angular impulse and change, what the next step is expected to bring of both.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import (
     APPROACH,
     FLAGS,
@@ -151,7 +150,7 @@ def _common(features: Features) -> dict[str, str]:
     }
 
 
-@functools.cache
+@once
 def foresee_quads(features: Features) -> wp.Function:
     """As `motion.foresee`, of a sweep that may be the last where steps converge."""
     expected = features.converging
@@ -172,7 +171,7 @@ def foresee_quads(features: Features) -> wp.Function:
     return look_ahead
 
 
-@functools.cache
+@once
 def finish_quads(features: Features) -> wp.Function:
     """As `motion.finish`."""
     wrap = "".join(

@@ -1,9 +1,8 @@
 """How bodies move: free ones as forces make them, driven ones along a path or as they are told."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import body_speed, is_away, note_divergence
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
@@ -32,7 +31,7 @@ turned, spin_by = _IN_FLIGHT.turned, _IN_FLIGHT.spin_by
 turned_in_flight, spun_on = _IN_FLIGHT.turned_in_flight, _IN_FLIGHT.spun_on
 
 
-@functools.cache
+@once
 def foresee_body(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of a free body at the end of the step."""
     given, pull, converging = given_to(features), pull_in(features), features.converging
@@ -54,7 +53,7 @@ def foresee_body(features: Features) -> wp.Function:
     return foresee
 
 
-@functools.cache
+@once
 def move_body(features: Features) -> wp.Function:
     """A function that advances a body by a step of a batch, given what touched it."""
     given, move_told = given_to(features), move_told_body(features)
@@ -69,7 +68,7 @@ def move_body(features: Features) -> wp.Function:
     return move
 
 
-@functools.cache
+@once
 def move_told_body(features: Features) -> wp.Function:
     """As `move_body`, of a body that is told what it is given in this step and in the next, see `given_to`."""
     pull = pull_in(features)

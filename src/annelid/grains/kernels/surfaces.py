@@ -1,9 +1,8 @@
 """How far a point is from the surface of a body, and which way out, in the frame of the body."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import BALL, BOX, CAPSULE, CYLINDER, GRID, PLANE, Bodies, Body
 
 wp.set_module_options({"enable_backward": False})
@@ -119,7 +118,7 @@ def needs_no_turn(turn: wp.quat) -> bool:
     """Whether a CPU, which is quick to branch, can save itself a turn; planes in a state are not turned."""
 
 
-@functools.cache
+@once
 def surface_gap(kinds: tuple[int, ...]) -> wp.Function:
     """A function `(body number, point in the world, bodies) -> vec4`: unit normal in the world, and gap [m].
 

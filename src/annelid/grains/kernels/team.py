@@ -1,9 +1,8 @@
 """Many steps in one launch, for a team of CPU threads that meet at barriers."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.allowances import body_speed, is_away, set_allowance
 from annelid.grains.kernels.bodies import body_total, point_contacts
@@ -67,7 +66,7 @@ def rows_within(w: int, low: int, high: int, lists: Lists) -> wp.vec2i:
     return wp.vec2i(wp.max(low, lists.first_of_world[w]), wp.min(high, lists.first_of_world[w + 1]))
 
 
-@functools.cache
+@once
 def team_refresh(features: Features) -> wp.Function:
     """A function for each member: sort the grains of stale worlds and make their lists. It returns the new ticket."""
     allowing = features.allowing
@@ -135,7 +134,7 @@ def team_refresh(features: Features) -> wp.Function:
     return refresh
 
 
-@functools.cache
+@once
 def sweep_share(features: Features) -> wp.Function:
     """A function for each member: one sweep over its grains. It returns their largest change of a velocity."""
     impulses, complete, look_ahead = grain_quads(features), finish_quads(features), foresee_quads(features)
@@ -160,7 +159,7 @@ def sweep_share(features: Features) -> wp.Function:
     return sweep
 
 
-@functools.cache
+@once
 def sum_and_move(features: Features) -> wp.Function:
     """A function for one thread: sum what touches each body, and move all of them or predict their motion."""
     sums, foresee, move = body_total(features), foresee_body(features), move_body(features)
@@ -178,7 +177,7 @@ def sum_and_move(features: Features) -> wp.Function:
     return move_all
 
 
-@functools.cache
+@once
 def team_step(features: Features) -> wp.Function:
     """A function for each member: the sweeps of one step. It returns their number; each meets at `barriers(features)`.
 
@@ -239,7 +238,7 @@ def barriers(features: Features) -> int:
     return 2 if features.tracked else 1
 
 
-@functools.cache
+@once
 def team_kernel(features: Features) -> wp.Kernel:
     """Take steps, as one member of a team; grains are in `a` at the beginning and at the end."""
     refresh, converging = team_refresh(features), features.converging

@@ -1,9 +1,8 @@
 """Contacts of one grain with the bodies that are close to it."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import (
     FINEST_IMPACT,
     FIXED,
@@ -59,7 +58,7 @@ def body_share(b: int, bodies: Bodies) -> float:
     return wp.max(bodies.contacts[b], 1.0)
 
 
-@functools.cache
+@once
 def start_of(features: Features) -> wp.Function:
     """A function `(b, arm, ...) -> vec3`: velocity of a point of a body in this step, if nothing touched it [m/s]."""
     pull = pull_in(features)
@@ -143,7 +142,7 @@ class Contact:
     change: wp.float32  # of the relative velocity by this sweep [m/s]
 
 
-@functools.cache
+@once
 def grain_side(features: Features) -> wp.Function:
     """A function `(i, parameters, grains) -> Side`."""
     bouncing, sizes, materials, guests = features.bouncing, features.sizes, features.materials, features.guests
@@ -204,7 +203,7 @@ def grain_side(features: Features) -> wp.Function:
     return side_of
 
 
-@functools.cache
+@once
 def yielding_to(features: Features) -> wp.Function:
     """A function `(b, n, arm, side, ...) -> Yielding`.
 
@@ -258,7 +257,7 @@ def blended_with(
     return push * n + clipped(aimed - along * n, friction * (push + pull))
 
 
-@functools.cache
+@once
 def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(at, b, final, old, n, gap, side, ...) -> Contact`: what a grain and a body that are close do.
 
@@ -357,7 +356,7 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
     return contact_of
 
 
-@functools.cache
+@once
 def body_impulses(features: Features, *, blended: bool = False) -> wp.Function:
     """A function `(i, final, parameters, grains, lists, bodies) -> ContactSum`: sums over bodies close to grain i."""
     gap_of, side_of = surface_gap(features.kinds), grain_side(features)

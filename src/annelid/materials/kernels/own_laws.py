@@ -1,10 +1,11 @@
 """A user's energy, differentiated for the host."""
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -15,7 +16,7 @@ Constants = wp.types.vector(length=OWN_CONSTANTS, dtype=wp.float64)
 """The constants that a user's energy is given."""
 
 
-@functools.cache
+@once
 def stretch_probe(energy: Any) -> Any:
     """The kernel that differentiates an energy of stretches."""
 
@@ -28,7 +29,7 @@ def stretch_probe(energy: Any) -> Any:
     return probe
 
 
-@functools.cache
+@once
 def invariant_probe(energy: Any) -> Any:
     """The kernel that differentiates an energy of invariants with respect to stretches."""
 

@@ -6,11 +6,12 @@ instead would lift its angular momentum in every step, and turning it about the 
 plate would turn faster and faster.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -37,7 +38,7 @@ class Spinning:
     turned_in_flight: wp.Function
 
 
-@functools.cache
+@once
 def spinning(real: Any) -> Spinning:
     """These functions in float32 or float64."""
     double = real is wp.float64

@@ -1,14 +1,15 @@
 """Points that hang on several masses, and values there."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
+
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def carried_points_kernel(vec4: Any) -> wp.Kernel:
     """Positions of points in single precision, summed from one of the masses so that shares need not be exact."""
 

@@ -4,11 +4,11 @@ Pairs that do not touch add nothing and lists are in the order of the masses, so
 lists were made.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.contact_lists import collect_list, partner_of
 from annelid.springs.kernels.layout import Layout, make_struct
 
@@ -21,7 +21,7 @@ GRIP_VISCOSITY = 0.2
 """Dashpot along the surface in units of the reduced mass over the time step: several act on one mass."""
 
 
-@functools.cache
+@once
 def contact_force(types: Layout) -> wp.Function:
     """Force on a slot of all that touch it."""
     real, vec3, vec4, Contacts = types.real, types.vec3, types.vec4, types.Contacts
@@ -46,7 +46,7 @@ def contact_force(types: Layout) -> wp.Function:
     return force_on
 
 
-@functools.cache
+@once
 def _meeting(types: Layout) -> Any:
     """Two masses that touch."""
     real, vec3 = types.real, types.vec3
@@ -61,7 +61,7 @@ def _meeting(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def _meet(types: Layout) -> wp.Function:
     """How i and j touch: a spring and a dashpot that never pull.
 
@@ -110,7 +110,7 @@ def _meet(types: Layout) -> wp.Function:
     return meet
 
 
-@functools.cache
+@once
 def _pair_force(types: Layout) -> wp.Function:
     """Force on i of j; friction holds what has been dragged along since they touched, up to Coulomb's bound."""
     real, vec3, vec4, Contacts = types.real, types.vec3, types.vec4, types.Contacts
@@ -145,7 +145,7 @@ def _pair_force(types: Layout) -> wp.Function:
     return pair
 
 
-@functools.cache
+@once
 def remember(types: Layout) -> wp.Function:
     """Track how far the partners of a slot have been dragged along its surface since they touched.
 
@@ -199,7 +199,7 @@ def remember(types: Layout) -> wp.Function:
     return remember_slot
 
 
-@functools.cache
+@once
 def _place_of(types: Layout) -> wp.Function:
     """Where a slot keeps a partner, -1 if it does not."""
     Contacts = types.Contacts
@@ -217,7 +217,7 @@ def _place_of(types: Layout) -> wp.Function:
     return place_of
 
 
-@functools.cache
+@once
 def meet_kernel(types: Layout) -> wp.Kernel:
     """Make the lists of all slots if pass `stamp` has left them stale, and track friction if asked to."""
     real, vec3, vec4, Arrays, Contacts = types.real, types.vec3, types.vec4, types.Arrays, types.Contacts
@@ -241,7 +241,7 @@ def meet_kernel(types: Layout) -> wp.Kernel:
     return meet_all
 
 
-@functools.cache
+@once
 def force_kernel(types: Layout) -> wp.Kernel:
     """Forces on all slots, left in `forces`: a pass over the masses would be slow with this inside (CUDA)."""
     real, vec3, vec4, Arrays, Contacts = types.real, types.vec3, types.vec4, types.Arrays, types.Contacts

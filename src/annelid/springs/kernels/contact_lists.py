@@ -4,17 +4,16 @@ Lists hold every pair that can touch before some mass has moved by half of a mar
 and the lists are made anew before the next forces are. A *slot* is a mass that may touch.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def slot_of_mass(types: Layout) -> wp.Function:
     """Slot of mass i, -1 if it may not touch."""
     Contacts = types.Contacts
@@ -29,7 +28,7 @@ def slot_of_mass(types: Layout) -> wp.Function:
     return slot_of
 
 
-@functools.cache
+@once
 def first_slot(types: Layout) -> wp.Function:
     """The first slot whose mass is i or comes after it; the number of slots if there is none."""
     Contacts = types.Contacts
@@ -49,7 +48,7 @@ def first_slot(types: Layout) -> wp.Function:
     return first_slot_from
 
 
-@functools.cache
+@once
 def watch(types: Layout) -> wp.Function:
     """Mark the lists as stale from pass `stamp` on if a slot has come too far from where they were made."""
     real, vec3, vec4, Contacts = types.real, types.vec3, types.vec4, types.Contacts
@@ -64,7 +63,7 @@ def watch(types: Layout) -> wp.Function:
     return watch_slot
 
 
-@functools.cache
+@once
 def tidy(types: Layout) -> wp.Function:
     """Look at a slot before a batch of steps: has the state been replaced?"""
     vec4, Contacts = types.vec4, types.Contacts
@@ -77,7 +76,7 @@ def tidy(types: Layout) -> wp.Function:
     return tidy_slot
 
 
-@functools.cache
+@once
 def refresh_team(types: Layout) -> wp.Function:
     """Make the lists anew if pass `stamp` has left them stale; all members of a CPU team call it; the new ticket."""
     vec4, Contacts = types.vec4, types.Contacts
@@ -109,7 +108,7 @@ def refresh_team(types: Layout) -> wp.Function:
     return refresh
 
 
-@functools.cache
+@once
 def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
     """The first half of the same as launches: clear the cells, link the slots; they do nothing unless stale."""
     vec4, Contacts = types.vec4, types.Contacts
@@ -136,7 +135,7 @@ def clear_stamps(stamps_out: wp.array[wp.int32]):
     stamps_out[wp.tid()] = 0
 
 
-@functools.cache
+@once
 def tidy_kernel(types: Layout) -> wp.Kernel:
     """`tidy` for all slots, one thread each (CUDA)."""
     vec4, Contacts = types.vec4, types.Contacts
@@ -149,7 +148,7 @@ def tidy_kernel(types: Layout) -> wp.Kernel:
     return look_at_all
 
 
-@functools.cache
+@once
 def _cell_of(types: Layout) -> wp.Function:
     """Integer coordinates of the cell of a point."""
     real, vec3 = types.real, types.vec3
@@ -179,7 +178,7 @@ def _bucket(cell: wp.vec3i, world: int, count: int) -> int:
     return int(mixed & wp.uint32(count - 1))
 
 
-@functools.cache
+@once
 def _insert(types: Layout) -> wp.Function:
     """Remember where a slot is now; returns the place of its cell in the table."""
     vec3, vec4, Contacts = types.vec3, types.vec4, types.Contacts
@@ -196,7 +195,7 @@ def _insert(types: Layout) -> wp.Function:
     return insert
 
 
-@functools.cache
+@once
 def _close(types: Layout) -> wp.Function:
     """Whether two slots may touch before the lists are made again."""
     real, Contacts = types.real, types.Contacts
@@ -228,7 +227,7 @@ def _close(types: Layout) -> wp.Function:
     return close
 
 
-@functools.cache
+@once
 def collect_list(types: Layout) -> wp.Function:
     """Write the list of a slot in ascending order; its length counts those that found no room, too."""
     Contacts = types.Contacts
@@ -267,7 +266,7 @@ def collect_list(types: Layout) -> wp.Function:
     return collect
 
 
-@functools.cache
+@once
 def partner_of(types: Layout) -> wp.Function:
     """Entry of a slot's list; where the list is too long, the next mass after `last` is searched for in the grid."""
     Contacts = types.Contacts
@@ -285,7 +284,7 @@ def partner_of(types: Layout) -> wp.Function:
     return partner
 
 
-@functools.cache
+@once
 def _following(types: Layout) -> wp.Function:
     """The next mass after `last` that is close to a slot whose list is too long, -1 for none: slow, but complete."""
     Contacts = types.Contacts

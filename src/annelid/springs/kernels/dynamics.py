@@ -1,11 +1,11 @@
 """The acceleration of one mass: everything that acts on it besides the sum over its springs."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
@@ -33,7 +33,7 @@ class Plugins:
         return bool(self.forces or self.constraints or self.surfaces)
 
 
-@functools.cache
+@once
 def mass_acceleration(
     types: Layout,
     *,
@@ -132,7 +132,7 @@ def mass_acceleration(
     return acceleration
 
 
-@functools.cache
+@once
 def push_of(types: Layout, growing: bool) -> wp.Function:
     """Acceleration of a mass away from a surface that it is in: a spring and a dashpot that never pull.
 
@@ -152,7 +152,7 @@ def push_of(types: Layout, growing: bool) -> wp.Function:
     return push
 
 
-@functools.cache
+@once
 def touch_of(types: Layout, growing: bool) -> wp.Function:
     """Contact of one mass: a push that never pulls, and Coulomb friction."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle

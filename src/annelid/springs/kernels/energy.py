@@ -1,10 +1,9 @@
 """Energies of masses and of the springs around them."""
 
-import functools
-
 import warp as wp
 
 from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC
+from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.program import Features, mass_world
@@ -12,7 +11,7 @@ from annelid.springs.kernels.program import Features, mass_world
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def elastic_energy(features: Features) -> wp.Function:
     """A function `(i, model, work, positions) -> energy [J]` of the unbroken springs of mass i, half of each."""
     types = layout(features.real)
@@ -48,7 +47,7 @@ def elastic_energy(features: Features) -> wp.Function:
     return energy
 
 
-@functools.cache
+@once
 def energy_kernel(features: Features) -> wp.Kernel:
     """Sum the energies of the members of a group, world by world; a spring counts half at each of its masses."""
     types = layout(features.real)

@@ -7,10 +7,9 @@ themselves, of which sand fills a share. Friction is reached over a way: grains 
 while. It is no larger than that within sand, where grains slide on each other.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.springs.kernels.giving import LOOKS_UP, rubbed_of
 from annelid.springs.kernels.layout import Layout
@@ -27,7 +26,7 @@ MEMORY = 5
 drawn back from the wall of its furrow."""
 
 
-@functools.cache
+@once
 def furrowed_of(types: Layout) -> wp.Function:
     """What presses mass i at a depth, if it has moved at v for the horizon: forces [N], and the sum of their sizes."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -64,7 +63,7 @@ def furrowed_of(types: Layout) -> wp.Function:
     return furrowed
 
 
-@functools.cache
+@once
 def place_of(types: Layout) -> wp.Function:
     """Where the memory of mass i begins among hollows: behind those of the corners of its world."""
     Sand = types.Sand
@@ -253,7 +252,7 @@ def _bearing(types: Layout) -> wp.Function:
     return bearing
 
 
-@functools.cache
+@once
 def hindered_of(types: Layout) -> wp.Function:
     """The acceleration of mass i with a friction [m/s²] along what presses it, which grows as it is dragged along."""
     real, vec3, Sand = types.real, types.vec3, types.Sand
@@ -287,7 +286,7 @@ def hindered_of(types: Layout) -> wp.Function:
     return hindered
 
 
-@functools.cache
+@once
 def forget_of(types: Layout) -> wp.Function:
     """Let mass i forget, which has left the ground: where it comes down next there is sand."""
     real, Sand = types.real, types.Sand
@@ -307,7 +306,7 @@ def forget_of(types: Layout) -> wp.Function:
     return forget
 
 
-@functools.cache
+@once
 def lie_of(types: Layout) -> wp.Function:
     """Find out how sand lies below triangle t: its slope, and the edges opposite to the first two corners, level."""
     real, vec2, vec3, vec4, Sand = types.real, types.vec2, types.vec3, types.vec4, types.Sand

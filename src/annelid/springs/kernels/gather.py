@@ -5,12 +5,12 @@ the CPU a core sums four masses at a time in vector registers: in a lattice the 
 their neighbours lie side by side in memory.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -36,7 +36,7 @@ class Springs:
     varied: bool = False
 
 
-@functools.cache
+@once
 def lane_sum(vec3: Any, lanes: int) -> wp.Function:
     """Sum of a vector over the lanes of a warp that share one mass; every lane gets it, in a fixed order."""
     steps = "".join(
@@ -51,7 +51,7 @@ def lane_sum(vec3: Any, lanes: int) -> wp.Function:
     return total
 
 
-@functools.cache
+@once
 def vector_load(vec: Any, length: int, bits: int) -> wp.Function:
     """Load of a 2- or 4-vector in as few memory instructions as the device has."""
     scalar = "float" if bits == 32 else "double"
@@ -66,7 +66,7 @@ def vector_load(vec: Any, length: int, bits: int) -> wp.Function:
     return load
 
 
-@functools.cache
+@once
 def inverse_root(real: Any) -> wp.Function:
     """1/sqrt(x): the hardware's own on CUDA in single precision, exact elsewhere."""
     scalar = "float" if real is wp.float32 else "double"
@@ -79,7 +79,7 @@ def inverse_root(real: Any) -> wp.Function:
     return root
 
 
-@functools.cache
+@once
 def lane_union(lanes: int) -> wp.Function:
     """Bits that are set in any of the lanes that share one mass; every lane gets them."""
     steps = "".join(
@@ -94,7 +94,7 @@ def lane_union(lanes: int) -> wp.Function:
     return union
 
 
-@functools.cache
+@once
 def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
     """Spring force on mass i at x, summed by `lanes` threads of a warp (CUDA)."""
     real, vec2, vec3, vec4, Arrays, Work = types.real, types.vec2, types.vec3, types.vec4, types.Arrays, types.Work
@@ -181,7 +181,7 @@ def _bits(real: Any) -> int:
     return 32 if real is wp.float32 else 64
 
 
-@functools.cache
+@once
 def vector_gather(types: Layout, springs: Springs) -> wp.Function:
     """Spring forces on the four masses of a group, written to `forces` (CPU)."""
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4

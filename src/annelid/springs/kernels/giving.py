@@ -6,10 +6,9 @@ goes along. Along the face there is friction. So a body whose weight is a small 
 by as much as it weighs, and slides where friction lets it, though the law alone would hold it.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.springs.kernels.layout import Layout
 
@@ -19,7 +18,7 @@ LOOKS_UP = 0.1
 """Upward part of the normal of a face from which on sand falls after it."""
 
 
-@functools.cache
+@once
 def pressed_of(types: Layout) -> wp.Function:
     """What presses mass i at a depth, if it has moved at v for the horizon: forces [N], and the sum of their sizes."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -45,7 +44,7 @@ def pressed_of(types: Layout) -> wp.Function:
     return pressed
 
 
-@functools.cache
+@once
 def rubbed_of(types: Layout) -> wp.Function:
     """The acceleration with a friction of so much [m/s²] along what presses by a normal, which stops what slides."""
     real, vec3 = types.real, types.vec3

@@ -1,16 +1,16 @@
 """What follows steps of a team whose next ones are taken without a look by the host."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def hand_over_kernel(real: Any) -> wp.Kernel:
     """Bring the state back to where steps begin, a thread a mass, and count the steps."""
     types = layout(real)

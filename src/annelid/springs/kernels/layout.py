@@ -1,11 +1,11 @@
 """Types of the kernels for one precision: vectors, and the structures that hold parameters, obstacles and the model."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 
 PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
@@ -45,7 +45,7 @@ class Layout:
     Motors: Any
 
 
-@functools.cache
+@once
 def layout(real: Any) -> Layout:
     """The types for `wp.float32` or `wp.float64`."""
     bits = 32 if real is wp.float32 else 64

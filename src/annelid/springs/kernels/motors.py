@@ -5,11 +5,11 @@ its centre of mass: they sum to no force, and to exactly the wanted torque. Sums
 of a side, in a fixed order.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.gather import lane_sum
 from annelid.springs.kernels.layout import ANGLE, TORQUE, Layout
@@ -29,7 +29,7 @@ class Side:
     inverse: wp.mat33d  # of the inertia about the centre [1/(kg m²)], zero where nothing is free to turn
 
 
-@functools.cache
+@once
 def _side(types: Layout, lanes: int) -> wp.Function:
     """Centre, angular velocity and inertia of some masses, summed by `lanes` threads of a warp; held ones do not count.
 
@@ -93,7 +93,7 @@ def _side(types: Layout, lanes: int) -> wp.Function:
     return side
 
 
-@functools.cache
+@once
 def _arm(types: Layout, lanes: int) -> wp.Function:
     """The vector that turns with a side, held masses included, summed by `lanes` threads of a warp."""
     vec4, Motors = types.vec4, types.Motors
@@ -131,7 +131,7 @@ def _speed_towards(error: wp.float64, response: wp.float64, slowing: wp.float64)
     return wp.sign(error) * wp.min(size / response, wp.sqrt(slowing * size))
 
 
-@functools.cache
+@once
 def motor_pass(types: Layout, value: Any, steers: bool, lanes: int) -> wp.Function:
     """Find out what motor m does at a moment, counted in steps, and leave it in `drives`.
 
@@ -178,7 +178,7 @@ def motor_pass(types: Layout, value: Any, steers: bool, lanes: int) -> wp.Functi
     return drive
 
 
-@functools.cache
+@once
 def motor_force(types: Layout) -> wp.Function:
     """Force of all motors on mass i."""
     real, vec3, vec4, Motors = types.real, types.vec3, types.vec4, types.Motors
@@ -203,7 +203,7 @@ def motor_force(types: Layout) -> wp.Function:
     return force_on
 
 
-@functools.cache
+@once
 def drive_team(types: Layout, value: Any, steers: bool) -> wp.Function:
     """All motors, shared among the members of a CPU team; the new ticket."""
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
@@ -223,7 +223,7 @@ def drive_team(types: Layout, value: Any, steers: bool) -> wp.Function:
     return drive_all
 
 
-@functools.cache
+@once
 def drive_kernel(types: Layout, value: Any, steers: bool, lanes: int) -> wp.Kernel:
     """All motors, `lanes` threads each."""
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work

@@ -1,9 +1,8 @@
 """What parameters of worlds make of the constants of a model."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.kernels.parameters import PULL, world_pull
 from annelid.springs.kernels.layout import Layout
 
@@ -26,7 +25,7 @@ def ground_of(values: wp.array[wp.float64], first: int) -> wp.vec3d:
     return wp.vec3d(values[at], values[at + 1], values[at + 2])
 
 
-@functools.cache
+@once
 def derive_world(types: Layout, shaped: bool) -> wp.Function:
     """A function `(world, model, work)` that makes the pull and the factors of a world from its parameters.
 
@@ -55,7 +54,7 @@ def derive_world(types: Layout, shaped: bool) -> wp.Function:
     return derive
 
 
-@functools.cache
+@once
 def derive_kernel(types: Layout, shaped: bool) -> wp.Kernel:
     """`derive_world` for all worlds."""
     derive, Arrays, Work = derive_world(types, shaped), types.Arrays, types.Work

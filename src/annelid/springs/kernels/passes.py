@@ -8,11 +8,11 @@ of the acceleration of the stage before, so the last pass finds all four acceler
 moves 332 bytes a step in single precision, where sums of positions and velocities would take 444.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -36,7 +36,7 @@ def time_shift(kind: str) -> float:
     return _TIME_SHIFT.get(kind, 0.0)
 
 
-@functools.cache
+@once
 def buffers_of(kind: str) -> tuple[str, str, str, str]:
     """Where a pass reads positions and velocities and where it writes them: "base", "out" or the stages "p" and "q".
 
@@ -53,7 +53,7 @@ def buffers_of(kind: str) -> tuple[str, str, str, str]:
     }.get(kind, ("base", "base", "out", "out"))
 
 
-@functools.cache
+@once
 def mass_update(
     types: Layout,
     kind: str,

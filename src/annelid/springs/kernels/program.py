@@ -4,12 +4,12 @@ A plain lattice pays for nothing that it does not use: damping, actuation, conta
 functions are compiled in or left out.
 """
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.contact_lists import slot_of_mass, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import Springs, thread_gather, vector_load
@@ -94,7 +94,7 @@ class Features:
         return 2 if self.substeps > 1 else 2 + self.passes.index(kind)
 
 
-@functools.cache
+@once
 def shared_by_teams(features: Features) -> Features:
     """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
 
@@ -108,7 +108,7 @@ def shared_by_teams(features: Features) -> Features:
     return replace(features, pushed=True, touching=kinds, resisted=features.resisted and (YIELDS, GIVES))
 
 
-@functools.cache
+@once
 def mass_world(features: Features) -> wp.Function:
     """A function `(i, model) -> world` of mass i."""
     Arrays, worlds = layout(features.real).Arrays, features.worlds
@@ -123,7 +123,7 @@ def mass_world(features: Features) -> wp.Function:
     return world
 
 
-@functools.cache
+@once
 def signal_kernel(features: Features) -> wp.Kernel:
     """Evaluate every signal for every moment of a batch of steps (CUDA)."""
     types, evaluate, per_step = layout(features.real), features.signal_at(), features.signal_rows_per_step
@@ -138,7 +138,7 @@ def signal_kernel(features: Features) -> wp.Kernel:
     return signals
 
 
-@functools.cache
+@once
 def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     """One pass over all masses, `lanes` threads a mass (CUDA)."""
     types = layout(features.real)

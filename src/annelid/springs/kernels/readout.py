@@ -1,10 +1,10 @@
 """Kernels that look at a state without changing it: fields per mass, values per spring, totals of the whole."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.energy import elastic_energy
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.program import Features, mass_world
@@ -18,7 +18,7 @@ Totals = wp.types.vector(length=13, dtype=wp.float64)
 """Mass, mass times position (3), momentum (3), angular momentum (3), elastic, kinetic and gravitational energy."""
 
 
-@functools.cache
+@once
 def fields_kernel(features: Features) -> wp.Kernel:
     """Mean strain, von Mises stress of the virial and mean actuation of the springs around each of chosen masses."""
     types = layout(features.real)
@@ -85,7 +85,7 @@ def fields_kernel(features: Features) -> wp.Kernel:
     return fields
 
 
-@functools.cache
+@once
 def totals_kernel(features: Features) -> wp.Kernel:
     """Mass, first moment, momentum, angular momentum and energies, summed in double precision into `SLOTS` parts."""
     types = layout(features.real)
@@ -131,7 +131,7 @@ def totals_kernel(features: Features) -> wp.Kernel:
     return totals
 
 
-@functools.cache
+@once
 def pick_kernel(vec4: Any) -> wp.Kernel:
     """Positions of chosen masses in single precision."""
 
@@ -151,7 +151,7 @@ def pick_values(chosen: wp.array[wp.int32], values: wp.array[wp.float32], values
     values_out[i] = values[chosen[i]]
 
 
-@functools.cache
+@once
 def speed_kernel(vec3: Any) -> wp.Kernel:
     """Speed of chosen masses."""
 
@@ -163,7 +163,7 @@ def speed_kernel(vec3: Any) -> wp.Kernel:
     return speed
 
 
-@functools.cache
+@once
 def spring_strain_kernel(vec4: Any) -> wp.Kernel:
     """Strain of every spring against its passive rest length."""
 

@@ -6,10 +6,9 @@ that uses them. Ground of a stiffness gives before it yields: that law is anothe
 ground that stays at its place a third, `kernels.furrowing`.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
@@ -25,7 +24,7 @@ PRESS_BLOCK = 64
 _PRESS_BLOCKS = 8  # of these that a multiprocessor should hold: more registers a thread would leave it idle (H200)
 
 
-@functools.cache
+@once
 def resist_of(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
     """Acceleration of mass i, with what the ground of one of these kinds adds to it.
 
@@ -109,7 +108,7 @@ def _rub(types: Layout) -> wp.Function:
     return rub
 
 
-@functools.cache
+@once
 def _press(types: Layout) -> wp.Function:
     """Find out what presses the mass of one number among those that have faces, in ground that gives."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -180,7 +179,7 @@ def _leave(types: Layout) -> wp.Function:
     return leave
 
 
-@functools.cache
+@once
 def _facet(types: Layout) -> wp.Function:
     """Find out the area of triangle t, and how sand lies below it where it stays at its place."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -200,7 +199,7 @@ def _facet(types: Layout) -> wp.Function:
     return measure
 
 
-@functools.cache
+@once
 def measure_team(types: Layout) -> wp.Function:
     """All triangles, and masses in ground that gives, shared among the members of a CPU team; the new ticket."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -234,7 +233,7 @@ def measure_team(types: Layout) -> wp.Function:
     return measure_all
 
 
-@functools.cache
+@once
 def measure_kernel(types: Layout) -> wp.Kernel:
     """All triangles, a thread each."""
     vec4, Sand = types.vec4, types.Sand
@@ -247,7 +246,7 @@ def measure_kernel(types: Layout) -> wp.Kernel:
     return measure_all
 
 
-@functools.cache
+@once
 def press_kernel(types: Layout) -> wp.Kernel:
     """All masses that have faces, a thread each, in ground that gives.
 

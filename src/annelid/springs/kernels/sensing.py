@@ -1,10 +1,10 @@
 """What sensors read of a group of masses: sums over its members in a fixed order."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.springs.kernels.dynamics import push_of
 from annelid.springs.kernels.layout import HEIGHTS, Layout
@@ -14,7 +14,7 @@ from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def _mean(types: Layout, moving: bool) -> wp.Function:
     """Position of a mass, or its velocity where `moving`."""
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
@@ -32,7 +32,7 @@ def _mean(types: Layout, moving: bool) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _moment(types: Layout) -> wp.Function:
     """Position times where the mass was at rest, from the middle: its rotation is that of the group."""
     vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
@@ -48,7 +48,7 @@ def _moment(types: Layout) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool) -> wp.Function:
     """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground.
 
@@ -85,7 +85,7 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
     return value
 
 
-@functools.cache
+@once
 def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool = False) -> wp.Kernel:
     """Sum a quantity of the members of a group, world by world, into `PARTS` parts each.
 
@@ -124,7 +124,7 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool =
     return add
 
 
-@functools.cache
+@once
 def strain_kernel(vec4: Any, marked: bool) -> wp.Kernel:
     """Strain of springs against their passive rest lengths, and how many there are, in each world.
 

@@ -1,17 +1,16 @@
 """Numbers that springs and motors follow: functions of the time of a world, or what is commanded there."""
 
-import functools
-
 import warp as wp
 
 from annelid.core.kernels.controls import held
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def _function_value(functions: tuple[wp.Function, ...]) -> wp.Function:
     """The factor on a rest length: 1 for kind 0, else that of the function of this kind."""
     if not functions:
@@ -33,7 +32,7 @@ def _function_value(functions: tuple[wp.Function, ...]) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def value_at(types: Layout, functions: tuple[wp.Function, ...], worlds: bool) -> wp.Function:
     """One of these functions at a moment, in steps: of the time of a world, or what a channel commands there."""
     evaluate = _function_value(functions)
@@ -54,7 +53,7 @@ def value_at(types: Layout, functions: tuple[wp.Function, ...], worlds: bool) ->
     return value
 
 
-@functools.cache
+@once
 def signal_at(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool) -> wp.Function:
     """A function `(item, moment, model, work) -> factor`: a signal of a world at a moment, counted in steps.
 
@@ -74,7 +73,7 @@ def signal_at(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool
     return value
 
 
-@functools.cache
+@once
 def motor_value(types: Layout, functions: tuple[wp.Function, ...], *, worlds: bool) -> wp.Function:
     """A function `(m, kind, moment, parameters, model, work) -> value`: what motor m follows at a moment, in steps."""
     evaluate, Arrays, Work = value_at(types, functions, worlds), types.Arrays, types.Work

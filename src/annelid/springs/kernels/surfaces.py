@@ -1,15 +1,14 @@
 """Distance and normal of obstacles at a point: planes, balls, boxes, height fields, baked distances."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE, Layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False) -> wp.Function:
     """Unit normal (x, y, z) and gap [m] (w, negative inside) at a point; only the `kinds` in use are compiled.
 
@@ -46,7 +45,7 @@ def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False) ->
     return gap
 
 
-@functools.cache
+@once
 def shaped_obstacle(types: Layout) -> wp.Function:
     """A function `(obstacle, ground) -> obstacle`: as it is in a world with ground of its own."""
     vec3, Obstacle = types.vec3, types.Obstacle
@@ -62,7 +61,7 @@ def shaped_obstacle(types: Layout) -> wp.Function:
     return shape
 
 
-@functools.cache
+@once
 def _box_gap(types: Layout) -> wp.Function:
     """Inside, the way out is through the nearest face; outside it does not matter, only that the gap is positive."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
@@ -83,7 +82,7 @@ def _box_gap(types: Layout) -> wp.Function:
     return gap
 
 
-@functools.cache
+@once
 def _heights_gap(types: Layout, shaped: bool) -> wp.Function:
     """Distance to the tangent plane of the bilinear surface above or below; the rim continues outwards for ever."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
@@ -126,7 +125,7 @@ def _heights_gap(types: Layout, shaped: bool) -> wp.Function:
     return gap
 
 
-@functools.cache
+@once
 def _grid_gap(types: Layout) -> wp.Function:
     """Trilinear in the baked signed distance; free outside the grid, which reaches beyond the surface."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle

@@ -1,9 +1,8 @@
 """Many steps in one launch of a team of CPU threads, for one combination of features: see `program`."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.collisions import contact_force, remember
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
@@ -18,7 +17,7 @@ from annelid.springs.kernels.resisting import measure_team
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def team_kernel(features: Features) -> wp.Kernel:
     """Many steps by a team of CPU threads, which meet after each pass."""
     types = layout(features.real)
@@ -80,7 +79,7 @@ def _inlined(features: Features) -> bool | None:
     return False if features.colliding else None
 
 
-@functools.cache
+@once
 def _ready(features: Features, kind: str) -> wp.Function:
     """What a team does before a pass: fresh lists of contacts, areas in sand, torques of motors; the new ticket."""
     types = layout(features.real)

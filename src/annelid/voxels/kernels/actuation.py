@@ -1,9 +1,8 @@
 """From control values to rest lengths and forces, and the work that a change of them does."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import (
     CORNER_STRIDE,
     M_AREA,
@@ -25,7 +24,7 @@ from annelid.voxels.kernels.memory import load, store
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def actuated_lengths(types: Layout) -> wp.Function:
     """Rest lengths of side, side-cross and central springs [m], and the force [N], at a control value."""
     real, vec4 = types.real, types.vec4
@@ -52,7 +51,7 @@ def actuated_lengths(types: Layout) -> wp.Function:
     return lengths
 
 
-@functools.cache
+@once
 def stored_energy(types: Layout, varied: bool) -> wp.Function:
     """Elastic energy of a voxel's springs [J] with given rest lengths."""
     real, vec2, vec4, World, Tables = types.real, types.vec2, types.vec4, types.World, types.Tables
@@ -110,7 +109,7 @@ def stored_energy(types: Layout, varied: bool) -> wp.Function:
     return energy
 
 
-@functools.cache
+@once
 def apply_controls(types: Layout, worked: bool, varied: bool) -> wp.Function:
     """Clip the control values of a world and turn them into lengths; `fresh` ones count as effort and are checked."""
     real, vec4, World, Tables, Motion = types.real, types.vec4, types.World, types.Tables, types.Motion

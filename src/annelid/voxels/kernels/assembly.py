@@ -5,11 +5,11 @@ of their voxels: lower left, upper left, lower right, upper right. They are weld
 voxels that meet at a corner are there. Numbers are worked out in double precision and in the order of the host's code.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -80,7 +80,7 @@ def has(members: int, quadrant: int) -> bool:
     return (members >> quadrant) & 1 == 1
 
 
-@functools.cache
+@once
 def assembly_kernel(real: Any) -> wp.Kernel:
     """Tables and initial positions of robots from their grids."""
     types = layout(real)

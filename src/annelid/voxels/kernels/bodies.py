@@ -5,10 +5,9 @@ the ground: the corners of its masses, and the peaks of the ground under its fac
 do not depend on each other here.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import Layout
 from annelid.voxels.kernels.links import link_sum
 from annelid.voxels.kernels.memory import load, store
@@ -24,7 +23,7 @@ _REBOUND_SPEED = 1.0  # slower impacts do not bounce [m/s]
 _NEAR = 0.05  # gap from which a point is watched [m]
 
 
-@functools.cache
+@once
 def bucket_at(types: Layout) -> wp.Function:
     """Number of the stretch of ground under x; beyond the ends, the first or last."""
     real, Terrain = types.real, types.Terrain
@@ -36,7 +35,7 @@ def bucket_at(types: Layout) -> wp.Function:
     return find
 
 
-@functools.cache
+@once
 def segment_at(types: Layout) -> wp.Function:
     """Number of the piece of ground under x; beyond the ends, the first or last."""
     real, Terrain = types.real, types.Terrain
@@ -52,7 +51,7 @@ def segment_at(types: Layout) -> wp.Function:
     return find
 
 
-@functools.cache
+@once
 def piece_of(types: Layout, shaped: bool) -> wp.Function:
     """Left end and normal of a piece of ground, of a world whose heights are multiplied where it is `shaped`."""
     real, vec2, vec4, Terrain = types.real, types.vec2, types.vec4, types.Terrain
@@ -69,7 +68,7 @@ def piece_of(types: Layout, shaped: bool) -> wp.Function:
     return get
 
 
-@functools.cache
+@once
 def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
     """Contact impulses of the ground on a body: its new velocity, and the bits of the masses that touch.
 
@@ -204,7 +203,7 @@ def ground_points(types: Layout, varied: bool, shaped: bool) -> wp.Function:
     return touch
 
 
-@functools.cache
+@once
 def turn(types: Layout) -> wp.Function:
     """Position after a substep; the rotation is Cayley's, whose result keeps its length to rounding."""
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -223,7 +222,7 @@ def turn(types: Layout) -> wp.Function:
     return moved
 
 
-@functools.cache
+@once
 def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied: bool, shaped: bool) -> wp.Function:
     """A substep of all bodies of a world: forces, damping, ground; and positions, unless pairs come in between."""
     real, vec2, vec3, vec4 = types.real, types.vec2, types.vec3, types.vec4
@@ -283,7 +282,7 @@ def body_step(types: Layout, grounded: bool, loaded: bool, moving: bool, varied:
     return step
 
 
-@functools.cache
+@once
 def body_move(types: Layout) -> wp.Function:
     """Positions of all bodies after a substep."""
     real, vec3, vec4, World = types.real, types.vec3, types.vec4, types.World

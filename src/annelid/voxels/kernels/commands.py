@@ -1,10 +1,9 @@
 """Voxels that follow commands."""
 
-import functools
-
 import warp as wp
 
 from annelid.core.kernels.controls import held
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.actuation import actuated_lengths, stored_energy
 from annelid.voxels.kernels.layout import Layout
 from annelid.voxels.kernels.memory import load, store
@@ -12,7 +11,7 @@ from annelid.voxels.kernels.memory import load, store
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def obey_commands(types: Layout, worked: bool, varied: bool) -> wp.Function:
     """Take the control values of a world from its commands, in every step; where one changes, so do rest lengths."""
     real, vec4, World, Tables, Motion = types.real, types.vec4, types.World, types.Tables, types.Motion

@@ -1,9 +1,8 @@
 """Elastic energy of the springs of every voxel, at the lengths that its control value asks for."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.actuation import actuated_lengths, stored_energy
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.memory import address
@@ -11,7 +10,7 @@ from annelid.voxels.kernels.memory import address
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def elastic_kernel(real: type) -> wp.Kernel:
     """Energies [J], one thread a voxel."""
     types = layout(real)

@@ -1,10 +1,9 @@
 """Energies of the bodies and voxels of a world, one thread a world."""
 
-import functools
-
 import warp as wp
 
 from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC, ROTATIONAL
+from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import Sums
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.parameters import COLUMNS
@@ -12,7 +11,7 @@ from annelid.voxels.kernels.parameters import COLUMNS
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def energy_kernel(real: type) -> wp.Kernel:
     """Sums of the energies of bodies, and of the springs of voxels, which are given."""
     vec4 = layout(real).vec4

@@ -1,10 +1,11 @@
 """Types of the voxel kernels: the tables of a model and the state, in one structure each, for each precision."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -49,7 +50,7 @@ class Layout:
     Terrain: Any
 
 
-@functools.cache
+@once
 def layout(real: Any) -> Layout:
     """The types for `wp.float32` or `wp.float64`."""
     bits = 32 if real is wp.float32 else 64

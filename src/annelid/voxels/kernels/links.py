@@ -6,10 +6,9 @@ central springs a voxel, then, where voxels are actuated by force, four pulls a 
 its first body, moment on its second).
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import (
     CORNER_STRIDE,
     M_BETA,
@@ -238,7 +237,7 @@ _PULLS = """
 """
 
 
-@functools.cache
+@once
 def link_forces(types: Layout, forced: bool, varied: bool) -> wp.Function:
     """Forces of all links of a world, written to `links`; `first` recomputes stiffness from the present geometry.
 
@@ -297,7 +296,7 @@ _SUM = """
 """
 
 
-@functools.cache
+@once
 def link_sum(types: Layout) -> wp.Function:
     """Force [N] and moment [N m] of all links on a body, in the fixed order of its entries."""
     vec3 = types.vec3

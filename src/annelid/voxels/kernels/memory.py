@@ -4,10 +4,11 @@ Physics addresses them through plain pointers, so that one source serves both. A
 thread on the CPU) works on one world; `group_barrier` keeps its members together.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -21,7 +22,7 @@ def group_barrier(width: int):
     """Wait for all members of the group of threads that share a world."""
 
 
-@functools.cache
+@once
 def shared_block(bits: int, quads: int) -> wp.Function:
     """Address of a block of shared memory for `quads` vectors of four numbers (CUDA; 0 elsewhere)."""
     scalar = "float" if bits == 32 else "double"
@@ -41,7 +42,7 @@ def shared_block(bits: int, quads: int) -> wp.Function:
     return block
 
 
-@functools.cache
+@once
 def address(dtype: Any) -> wp.Function:
     """Address of an element of an array."""
 
@@ -51,7 +52,7 @@ def address(dtype: Any) -> wp.Function:
     return of
 
 
-@functools.cache
+@once
 def load(vec: Any, bits: int) -> wp.Function:
     """Vector number i of four numbers from an address."""
     plain = "wp::vec_t<4, float>" if bits == 32 else "wp::vec_t<4, double>"
@@ -68,7 +69,7 @@ def load(vec: Any, bits: int) -> wp.Function:
     return at
 
 
-@functools.cache
+@once
 def store(vec: Any, bits: int) -> wp.Function:
     """Write vector number i of four numbers to an address."""
     plain = "wp::vec_t<4, float>" if bits == 32 else "wp::vec_t<4, double>"

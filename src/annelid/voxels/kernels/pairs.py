@@ -4,10 +4,9 @@ Corners of one body inside the box of another are pushed out along its nearest f
 group goes through all pairs in a fixed order; a world without a second robot or object does not come here at all.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import Layout
 from annelid.voxels.kernels.memory import load, store
 
@@ -21,7 +20,7 @@ _REBOUND_SPEED = 1.0  # [m/s]
 _NEAR = 0.02  # gap from which a corner is watched [m]
 
 
-@functools.cache
+@once
 def pair_contacts(types: Layout, varied: bool) -> wp.Function:
     """Impulses between all bodies of a world that belong to different compounds, for one substep."""
     real, vec2, vec4 = types.real, types.vec2, types.vec4

@@ -1,9 +1,8 @@
 """What parameters make of a world of voxel robots."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -16,7 +15,7 @@ TERRAIN = len(COLUMNS)
 """Column of the factor on heights, where the ground has some; how far it is shifted follows."""
 
 
-@functools.cache
+@once
 def vary_world(types: Layout, shaped: bool) -> wp.Function:
     """A function `(world, number, tables, motion) -> world` with the pull and the factors of its parameters.
 

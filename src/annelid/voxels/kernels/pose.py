@@ -1,17 +1,17 @@
 """Where the four masses of a voxel are, and how it moves."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import M_MASS_SIDE, MATERIAL_STRIDE, Layout
 from annelid.voxels.kernels.memory import load
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def pose_layout(types: Layout) -> Any:
     """The structure `VoxelPose` for one precision."""
     members = {
@@ -26,7 +26,7 @@ def pose_layout(types: Layout) -> Any:
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))
 
 
-@functools.cache
+@once
 def voxel_pose(types: Layout) -> wp.Function:
     """A function `(voxel, material, world, tables, positions, velocities) -> VoxelPose`."""
     real, vec2, vec4, World, Tables = types.real, types.vec2, types.vec4, types.World, types.Tables
@@ -75,7 +75,7 @@ def voxel_pose(types: Layout) -> wp.Function:
     return pose_of
 
 
-@functools.cache
+@once
 def crumpled(types: Layout) -> wp.Function:
     """A function `(pose, near) -> real`: share of the six pairs of masses that are nearer to each other than `near`."""
     real, vec2, Pose = types.real, types.vec2, pose_layout(types)
@@ -99,7 +99,7 @@ def crumpled(types: Layout) -> wp.Function:
     return share
 
 
-@functools.cache
+@once
 def heading_of(types: Layout) -> wp.Function:
     """A function `(pose) -> vec2`: unit vector from the left to the right of a voxel."""
     real, vec2, Pose = types.real, types.vec2, pose_layout(types)

@@ -5,7 +5,6 @@ and the worlds are dealt out to the threads of a team. No number depends on the 
 robot moves to the bit as it would alone.
 """
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ import warp as wp
 from annelid.control.kernels.brains import brain_act
 from annelid.control.kernels.kinds import DISTRIBUTED, FUNCTION, MLP, TABLE, WAVES
 from annelid.control.kernels.layout import brain_layout
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.actuation import apply_controls
 from annelid.voxels.kernels.bodies import body_move, body_step
 from annelid.voxels.kernels.commands import obey_commands
@@ -76,7 +76,7 @@ class Features:
         return self.varied and self.uneven
 
 
-@functools.cache
+@once
 def shared_by_teams(features: Features) -> Features:
     """The features that a team of CPU threads is compiled for, so that fewer kernels serve more models.
 
@@ -99,7 +99,7 @@ def world_clock(clock: wp.array[wp.int64], origins: wp.array[wp.int64], number: 
     return now
 
 
-@functools.cache
+@once
 def world_run(features: Features) -> wp.Function:
     """Steps of one world by one group of threads."""
     types = layout(features.real)
@@ -249,7 +249,7 @@ def _observer(features: Features) -> wp.Function:
     return observe
 
 
-@functools.cache
+@once
 def team_kernel(features: Features) -> wp.Kernel:
     """Many steps on a team of CPU threads, to which the worlds are dealt in turn."""
     types = layout(features.real)
@@ -275,7 +275,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     return team
 
 
-@functools.cache
+@once
 def block_kernel(features: Features) -> wp.Kernel:
     """Many steps on CUDA, `width` threads a world."""
     types = layout(features.real)

@@ -1,16 +1,15 @@
 """Distances along rays, for lidars: to the ground and to boxes."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.bodies import segment_at
 from annelid.voxels.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def lidar_distance(types: Layout, shaped: bool) -> wp.Function:
     """Distance to the ground along a ray [m], at most its reach; `ground` tells how it is `shaped`, as elsewhere."""
     real, vec2, Terrain = types.real, types.vec2, types.Terrain
@@ -45,7 +44,7 @@ def lidar_distance(types: Layout, shaped: bool) -> wp.Function:
     return cast
 
 
-@functools.cache
+@once
 def box_distance(types: Layout) -> wp.Function:
     """Distance to a box along a ray [m], at most its reach; 0 inside."""
     real, vec2, vec4 = types.real, types.vec2, types.vec4

@@ -1,15 +1,14 @@
 """Where plates over voxels and boxes are, in space."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def plates_kernel(real: type) -> wp.Kernel:
     """Eight corners of each plate: four in front, then the four behind them; one thread a corner."""
     vec4 = layout(real).vec4

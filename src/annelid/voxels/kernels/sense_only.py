@@ -1,10 +1,9 @@
 """Kernels that only read the sensors, for controllers that are called from the host."""
 
-import functools
-
 import warp as wp
 
 from annelid.control.kernels.layout import brain_layout
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.memory import address
 from annelid.voxels.kernels.parameters import vary_world
@@ -14,7 +13,7 @@ from annelid.voxels.kernels.sensing import sense, sensor_layout
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def _sense_world(features: Features) -> wp.Function:
     types = layout(features.real)
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
@@ -42,7 +41,7 @@ def _sense_world(features: Features) -> wp.Function:
     return read
 
 
-@functools.cache
+@once
 def sense_team(features: Features) -> wp.Kernel:
     """Inputs of all controllers, on a team of CPU threads."""
     types = layout(features.real)
@@ -61,7 +60,7 @@ def sense_team(features: Features) -> wp.Kernel:
     return team
 
 
-@functools.cache
+@once
 def sense_blocks(features: Features) -> wp.Kernel:
     """Inputs of all controllers on CUDA."""
     types = layout(features.real)

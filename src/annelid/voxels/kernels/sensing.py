@@ -1,10 +1,10 @@
 """Sensors of voxels: what a controller can know of the robot and of its surroundings."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import M_SIDE, MATERIAL_STRIDE, Layout
 from annelid.voxels.kernels.memory import load
 from annelid.voxels.kernels.pose import crumpled, heading_of, pose_layout, voxel_pose
@@ -22,7 +22,7 @@ CURRENT, MEAN, DIFFERENCE = range(3)
 _CRUMPLED = 0.2  # distance of two masses, in sides of the voxel, below which it counts as crumpled
 
 
-@functools.cache
+@once
 def sensor_layout(real: Any) -> Any:
     """The inputs of all controllers: one row of each array an input."""
     bits = 32 if real is wp.float32 else 64
@@ -41,7 +41,7 @@ def sensor_layout(real: Any) -> Any:
     return wp.struct(type(name, (), {"__annotations__": members, "__qualname__": name, "__module__": __name__}))
 
 
-@functools.cache
+@once
 def touch_reading(types: Layout) -> wp.Function:
     """A function `-> real`: 1 if a mass of the voxel touches something, else 0."""
     real, World, Tables, Motion = types.real, types.World, types.Tables, types.Motion
@@ -60,7 +60,7 @@ def touch_reading(types: Layout) -> wp.Function:
     return touches
 
 
-@functools.cache
+@once
 def lidar_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     """A function `-> real`: distance along a ray to what is not the robot itself, over the reach of the lidar."""
     real, vec2, vec4 = types.real, types.vec2, types.vec4
@@ -88,7 +88,7 @@ def lidar_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     return seen
 
 
-@functools.cache
+@once
 def voxel_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     """One reading of one sensor."""
     real, vec4 = types.real, types.vec4
@@ -138,7 +138,7 @@ def voxel_reading(types: Layout, paired: bool, shaped: bool) -> wp.Function:
     return reading
 
 
-@functools.cache
+@once
 def sense(types: Layout, paired: bool, varied: bool, shaped: bool) -> wp.Function:
     """Inputs of one controller: readings, with noise, seen through their windows.
 

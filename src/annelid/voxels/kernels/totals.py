@@ -1,9 +1,8 @@
 """Sums over the voxels of each robot, so that judging a large batch copies a few numbers a robot to the host."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -13,7 +12,7 @@ CENTER_X, CENTER_Y, HEIGHT, SQUARES, WORK = range(5)
 COLUMNS = 5
 
 
-@functools.cache
+@once
 def totals_kernel(real: type) -> wp.Kernel:
     """Centres and sums of robots, one thread a robot."""
     types = layout(real)

@@ -1,16 +1,15 @@
 """What sensors read of a whole robot, or of some of its voxels, one thread a world."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels.kernels.layout import layout
 from annelid.voxels.kernels.totals import CENTER_Y
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def whole_kernel(real: type, quantity: str) -> wp.Kernel:
     """Mean position or velocity of masses, or the angle by which they have turned.
 
@@ -79,7 +78,7 @@ def read_peaks(
     readings_out[world, first] = wp.float32(wp.max(peaks[world][0], totals[world, wp.static(CENTER_Y)]))
 
 
-@functools.cache
+@once
 def inputs_kernel(real: type) -> wp.Kernel:
     """Readings of the sensors of one robot a world."""
 

@@ -4,18 +4,18 @@ Each end computes its bonds by itself, in their order; there are few of them. Th
 the second voxel turned back by how it was turned to the first when the bond was made.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import angle_per_sine
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def bond_pass(real: Any) -> wp.Function:
     """Add what bonds do to voxels to the sums over their own links."""
     types = layout(real)

@@ -5,11 +5,11 @@ when a voxel has moved by half of what they reach further. Who is listed without
 results do not depend on when that was. Pairs come from a hash of cells; who does not fit into a list is sought there.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import LISTED, layout
 
 wp.set_module_options({"enable_backward": False})
@@ -18,7 +18,7 @@ _ENVELOPE = 0.625
 """Radius of the sphere of a voxel, as a part of its size."""
 
 
-@functools.cache
+@once
 def watch_pass(real: Any) -> wp.Function:
     """Ask for new lists in worlds where a voxel has moved far since they were made."""
     types = layout(real)
@@ -51,7 +51,7 @@ def bucket_of(cell: wp.vec3i, first: int, count: int) -> int:
     return first + int((mixed & wp.int64(0x7FFFFFFF)) % wp.int64(count))
 
 
-@functools.cache
+@once
 def file_pass(real: Any) -> wp.Function:
     """Put all surface voxels of a world into cells, one after the other."""
     types = layout(real)
@@ -74,7 +74,7 @@ def file_pass(real: Any) -> wp.Function:
     return file
 
 
-@functools.cache
+@once
 def partner_search(real: Any) -> wp.Function:
     """The voxel after a given number that a voxel may touch, -1: none."""
     types = layout(real)
@@ -117,7 +117,7 @@ def partner_search(real: Any) -> wp.Function:
     return following
 
 
-@functools.cache
+@once
 def list_pass(real: Any) -> wp.Function:
     """Lists of those whom some voxels may touch; -1 ends one that is not full."""
     types = layout(real)
@@ -140,7 +140,7 @@ def list_pass(real: Any) -> wp.Function:
     return list_partners
 
 
-@functools.cache
+@once
 def collision_pass(real: Any) -> wp.Function:
     """Add what their contacts with each other do to voxels to the sums over their own links."""
     types = layout(real)

@@ -4,11 +4,11 @@ Distances are float64, from where a voxel was built and how far it moved: what a
 float32 has digits for.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import BALL, BOX, PLANE, layout
 
 wp.set_module_options({"enable_backward": False})
@@ -60,7 +60,7 @@ def from_box(place: wp.vec3d, center: wp.vec3d, half: wp.vec3d, turn: wp.mat33d)
     return wp.vec4d(world[0], world[1], world[2], distance)
 
 
-@functools.cache
+@once
 def surface_of(real: Any) -> wp.Function:
     """Where the surface of an obstacle is from a point."""
     types = layout(real)
@@ -83,7 +83,7 @@ def surface_of(real: Any) -> wp.Function:
     return surface
 
 
-@functools.cache
+@once
 def contact_of(real: Any) -> wp.Function:
     """Velocity of a voxel after a step with a force, in which it may touch obstacles."""
     types = layout(real)

@@ -1,16 +1,16 @@
 """Drag of a fluid at rest: it pushes on the open faces of voxels that move into it, with the square of their speed."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def drag_of(real: Any) -> wp.Function:
     """Force of the fluid on a voxel; it has no moment, since it acts on the middle of faces."""
     types = layout(real)

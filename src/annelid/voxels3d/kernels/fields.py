@@ -1,10 +1,10 @@
 """Fields of force: formulas of place and time, lists of codes that are computed on a stack; see `files.formulas`."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.files.formulas import OPERATORS
 from annelid.voxels3d.kernels.layout import layout
 
@@ -66,7 +66,7 @@ def of_two(code: int, a: wp.float64, b: wp.float64) -> wp.float64:
     return wp.where(a < b, one, zero)
 
 
-@functools.cache
+@once
 def field_of(real: Any) -> wp.Function:
     """Force of the fields on a voxel."""
     types = layout(real)

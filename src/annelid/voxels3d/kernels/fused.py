@@ -5,11 +5,11 @@ bits in another kernel. Kernels that must agree to the bit are compiled with `SE
 their work.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -18,7 +18,7 @@ SEPARATE = {"fuse_fp": False}
 """Options of a module in which every product and every sum is rounded by itself, but for those of `fma_of`."""
 
 
-@functools.cache
+@once
 def fma_of(real: Any) -> wp.Function:
     """The function a b + c, rounded once on CUDA."""
     fused = "__fmaf_rn" if real is wp.float32 else "__fma_rn"
@@ -30,7 +30,7 @@ def fma_of(real: Any) -> wp.Function:
     return fma
 
 
-@functools.cache
+@once
 def vectors(real: Any) -> tuple[wp.Function, wp.Function, wp.Function]:
     """Dot product, cross product, and a vector plus a multiple of another."""
     vec3, fma = layout(real).vec3, fma_of(real)
@@ -50,7 +50,7 @@ def vectors(real: Any) -> tuple[wp.Function, wp.Function, wp.Function]:
     return dot, cross, plus
 
 
-@functools.cache
+@once
 def quaternions(real: Any) -> tuple[wp.Function, wp.Function, wp.Function]:
     """Squared length, a quaternion times the conjugate of another, and what one makes of an axis."""
     types = layout(real)

@@ -6,11 +6,11 @@ the other lanes. Lanes of voxels that have no link along an axis compute one to 
 sums.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import BROKEN, PLAIN, SMALL
 
@@ -196,7 +196,7 @@ _HEAD = f"""
 _UNDEFINE = "#undef EACH_LANE\n#undef DOT\n#undef LESS\n#undef CROSS\n#undef ANGLE\n"
 
 
-@functools.cache
+@once
 def link_lanes(real: Any) -> wp.Function:
     """Forces and moments of the links of some voxels along +x, +y and +z, on the CPU."""
     types = layout(real)

@@ -1,11 +1,11 @@
 """Types of the kernels of 3-D voxels: constants of links and voxels, the tables of a model and the state."""
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
@@ -31,7 +31,7 @@ class Layout:
     Motion: Any
 
 
-@functools.cache
+@once
 def layout(real: Any) -> Layout:
     """The types for `wp.float32` or `wp.float64`."""
     bits = 32 if real is wp.float32 else 64

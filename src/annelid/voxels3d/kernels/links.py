@@ -6,11 +6,11 @@ The form is symmetric under exchange of the ends. Each link is computed once, by
 the sum of what its own links do to it; the other ends gather theirs. On the CPU `lanes` does the same.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.fused import fma_of, quaternions, vectors
 from annelid.voxels3d.kernels.layout import layout
 
@@ -26,7 +26,7 @@ SMALL = 0.04
 """Squared sine below which a series for the angle is exact to ten digits."""
 
 
-@functools.cache
+@once
 def angle_per_sine(real: Any) -> wp.Function:
     """Angle over its sine, from the square of the sine and the cosine.
 
@@ -52,7 +52,7 @@ def angle_per_sine(real: Any) -> wp.Function:
     return ratio
 
 
-@functools.cache
+@once
 def axial_stress(real: Any) -> wp.Function:
     """Stress along a link that was never stretched further: its curve is followed beyond the elastic range."""
     types = layout(real)
@@ -81,7 +81,7 @@ def axial_stress(real: Any) -> wp.Function:
     return stress
 
 
-@functools.cache
+@once
 def tension_pass(real: Any) -> wp.Function:
     """Tensions of links of some voxels where a material has a Poisson's ratio, flows or breaks.
 
@@ -148,7 +148,7 @@ def tension_pass(real: Any) -> wp.Function:
     return tensions_of
 
 
-@functools.cache
+@once
 def link_pass(real: Any, plain: bool = False) -> wp.Function:
     """Forces and moments of the links of some voxels along +x, +y and +z; see `program.block_kernel` for `plain`."""
     types = layout(real)

@@ -1,11 +1,11 @@
 """Motion of voxels: what links, loads, contacts and gravity do to one, symplectic Euler, and what holds it."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
 from annelid.core.kernels.controls import held
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.contacts import contact_of
 from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
@@ -18,7 +18,7 @@ wp.set_module_options({"enable_backward": False})
 _ALL_TRANSLATION, _ALL_ROTATION = 7, 56
 
 
-@functools.cache
+@once
 def size_of(real: Any) -> wp.Function:
     """Sizes of actuated voxels at a step, as factors: by their waves, or by the commands of their channels."""
     types = layout(real)
@@ -53,7 +53,7 @@ def size_of(real: Any) -> wp.Function:
     return resize
 
 
-@functools.cache
+@once
 def spun(real: Any) -> wp.Function:
     """A rotation after a step with a spin; its length is brought back towards 1."""
     quat = layout(real).quat
@@ -84,7 +84,7 @@ def spun(real: Any) -> wp.Function:
     return turned
 
 
-@functools.cache
+@once
 def strain_of(real: Any) -> wp.Function:
     """Strains of a voxel along its axes; those that nothing prescribes follow from the others by Poisson's ratio.
 
@@ -125,7 +125,7 @@ def strain_of(real: Any) -> wp.Function:
     return strain
 
 
-@functools.cache
+@once
 def tie_pass(real: Any) -> wp.Function:
     """Bring the freedoms of a voxel that are held back to where they are prescribed to be."""
     types = layout(real)
@@ -166,7 +166,7 @@ def tie_pass(real: Any) -> wp.Function:
     return tie
 
 
-@functools.cache
+@once
 def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
     """One step of some voxels; see `program.block_kernel` for `plain`."""
     types = layout(real)

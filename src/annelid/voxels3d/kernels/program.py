@@ -4,11 +4,11 @@ A step is two passes with a barrier between them: links, then voxels, each of wh
 voxels touch each other, lists of who may are made before, when that is due.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
@@ -40,7 +40,7 @@ def block_barrier():
     """Wait for all threads of a block."""
 
 
-@functools.cache
+@once
 def team_kernel(real: Any) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
@@ -126,7 +126,7 @@ def team_kernel(real: Any) -> wp.Kernel:
     return team
 
 
-@functools.cache
+@once
 def block_kernel(real: Any, meets: bool, plain: bool) -> wp.Kernel:
     """Steps on CUDA, a block of `width` threads for each world.
 
@@ -179,7 +179,7 @@ def block_kernel(real: Any, meets: bool, plain: bool) -> wp.Kernel:
     return blocks
 
 
-@functools.cache
+@once
 def grid_kernels(real: Any, plain: bool) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`.
 

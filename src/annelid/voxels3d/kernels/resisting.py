@@ -4,11 +4,11 @@ A face feels the stress at the mean depth of what is below the surface of it, wh
 like contacts with obstacles and the drag of a fluid, it has no moment.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.kernels.layout import layout
@@ -18,7 +18,7 @@ wp.set_module_options({"enable_backward": False})
 _FARTHEST = 0.8661  # of a corner from the middle of a cube, in sides
 
 
-@functools.cache
+@once
 def below_of(real: Any) -> wp.Function:
     """A function `(middle, tall) -> vec2`: mean depth of a flat face [m], 0 above the surface, and what is below of it.
 
@@ -39,7 +39,7 @@ def below_of(real: Any) -> wp.Function:
     return below
 
 
-@functools.cache
+@once
 def resist_of(real: Any) -> wp.Function:
     """Force on voxel i, with what the ground adds to it; it holds a voxel where it can.
 

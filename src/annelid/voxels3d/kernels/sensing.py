@@ -1,11 +1,11 @@
 """What sensors read of voxels: a value of each, summed over the members of groups in a fixed order."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
 from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC, ROTATIONAL
+from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.voxels3d.kernels.contacts import surface_of
 from annelid.voxels3d.kernels.layout import layout
@@ -18,7 +18,7 @@ POSITION, VELOCITY, TURN, TOUCH, STRAIN, ENERGY = range(6)
 """What can be read."""
 
 
-@functools.cache
+@once
 def sizes_kernel(real: Any) -> wp.Kernel:
     """Sizes of all voxels at the step where a state is."""
     types = layout(real)
@@ -33,7 +33,7 @@ def sizes_kernel(real: Any) -> wp.Kernel:
     return sizes
 
 
-@functools.cache
+@once
 def _place(real: Any, moving: bool) -> wp.Function:
     """Centre of a voxel [m], or its velocity [m/s]."""
     types = layout(real)
@@ -52,7 +52,7 @@ def _place(real: Any, moving: bool) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _turn(real: Any) -> wp.Function:
     """Rotation of a voxel, as a matrix."""
     types = layout(real)
@@ -71,7 +71,7 @@ def _turn(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _touch(real: Any) -> wp.Function:
     """1 where a voxel touches an obstacle."""
     types = layout(real)
@@ -92,7 +92,7 @@ def _touch(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _stretch(real: Any) -> wp.Function:
     """Strains of the links of a voxel to others of its group, against their lengths as built, and their number."""
     types = layout(real)
@@ -128,7 +128,7 @@ def _stretch(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def _energy(real: Any) -> wp.Function:
     """Energies of a voxel [J], and half of those of its links, as if these were linear."""
     types = layout(real)
@@ -204,7 +204,7 @@ def _energy(real: Any) -> wp.Function:
     return value
 
 
-@functools.cache
+@once
 def reading_kernel(real: Any) -> wp.Kernel:
     """Sum a quantity of the members of each world's group into `PARTS` parts, or write it for each member.
 

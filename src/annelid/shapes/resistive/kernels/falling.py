@@ -5,17 +5,16 @@ gives for that motion stops it exactly if the work done on the way would; else i
 summed over pieces of its surface, each at its own depth and velocity. Bodies do not touch each other.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.spinning import spinning
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def fall_kernel() -> wp.Kernel:
     """Many steps of each body, by one thread; a driven one keeps its velocity and spin."""
     functions = resistance(wp.float64)

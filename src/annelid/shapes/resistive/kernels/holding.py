@@ -1,9 +1,10 @@
 """How ground that resists acts on what moves: like dry friction, it stops and never drives."""
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -11,7 +12,7 @@ HELD = 1.0e-12
 """Part of its squared velocity without sand that a mass keeps by rounding where sand holds it."""
 
 
-@functools.cache
+@once
 def slowed_of(real: Any) -> wp.Function:
     """A function `(a, v, push, horizon) -> vec3`: an acceleration [m/s²] with what the ground adds to it.
 

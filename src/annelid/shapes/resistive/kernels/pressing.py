@@ -1,15 +1,14 @@
 """Stresses of sand on many pieces of surface at once, in double precision."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def press_kernel() -> wp.Kernel:
     """Stresses [Pa] from normals, velocities [m/s] and depths [m], a thread each."""
     functions = resistance(wp.float64)

@@ -5,12 +5,12 @@ what went in. The laws have kinks, such as where a surface begins to move into t
 taken.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.polynomials import F1, F2, F3
 from annelid.shapes.resistive.kernels.stress import PLANE_LAW, polynomials_of, resistance
 
@@ -35,7 +35,7 @@ class Slopes:
     slowed_back: wp.Function
 
 
-@functools.cache
+@once
 def slopes_of(real: Any) -> Slopes:
     """Types and functions for `wp.float32` or `wp.float64`."""
     vec3 = wp.types.vector(length=3, dtype=real)

@@ -4,12 +4,12 @@ The same laws as `shapes.resistive.law`, without angles. With m the normal or it
 the direction of motion, the law in space is f1 m + f2 u - f3 z, which needs no frame and has no special directions.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.polynomials import F1, F2, F3
 
 wp.set_module_options({"enable_backward": False})
@@ -34,7 +34,7 @@ class Resistance:
     flow: wp.Function
 
 
-@functools.cache
+@once
 def resistance(real: Any) -> Resistance:
     """Types and functions for `wp.float32` or `wp.float64`."""
     ground = _ground(real)
@@ -146,7 +146,7 @@ def _space(real: Any, Ground: Any) -> wp.Function:
     return stress
 
 
-@functools.cache
+@once
 def polynomials_of(real: Any) -> wp.Function:
     """Three polynomials of third degree in three numbers, with coefficients in the order of the paper.
 

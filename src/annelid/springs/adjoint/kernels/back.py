@@ -5,10 +5,9 @@ does what the step before needs of this mass alone. One pass a step suffices: wh
 forces, lies in two buffers that take turns.
 """
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.adjoint.kernels.gather import Way, thread_back, vector_back
 from annelid.springs.adjoint.kernels.ledger import ledger_of, shelf_of
@@ -23,7 +22,7 @@ from annelid.springs.kernels.program import Features, mass_world
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def _seeded(types: Layout) -> wp.Function:
     """A bar with what the loss adds to it at a state, which has this row among the looks, or -1."""
     vec3 = types.vec3
@@ -37,7 +36,7 @@ def _seeded(types: Layout) -> wp.Function:
     return seeded
 
 
-@functools.cache
+@once
 def _begin(features: Features, rated: bool) -> wp.Function:
     """What the last step of a stretch needs of mass i alone."""
     types = layout(features.real)
@@ -72,7 +71,7 @@ def _begin(features: Features, rated: bool) -> wp.Function:
     return begin
 
 
-@functools.cache
+@once
 def _finish(types: Layout, rated: bool) -> wp.Function:
     """Leave the bars of the first state of a stretch."""
     real, vec3, vec4, Ledger = types.real, types.vec3, types.vec4, ledger_of(types)
@@ -87,7 +86,7 @@ def _finish(types: Layout, rated: bool) -> wp.Function:
     return finish
 
 
-@functools.cache
+@once
 def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     """A stretch run back by a team of CPU threads, which meet after each step."""
     types = layout(features.real)
@@ -177,7 +176,7 @@ def team_back(features: Features, way: Way, kinds: Kinds) -> wp.Kernel:
     return run_back
 
 
-@functools.cache
+@once
 def begin_kernel(features: Features, rated: bool) -> wp.Kernel:
     """What the last step of a stretch needs of each mass alone (CUDA)."""
     types = layout(features.real)
@@ -201,7 +200,7 @@ def begin_kernel(features: Features, rated: bool) -> wp.Kernel:
     return begin_back
 
 
-@functools.cache
+@once
 def step_kernel(features: Features, way: Way, lanes: int, chunk_lanes: int, *, single: bool) -> wp.Kernel:
     """One step run back, `lanes` threads a mass (CUDA).
 
@@ -277,7 +276,7 @@ def step_kernel(features: Features, way: Way, lanes: int, chunk_lanes: int, *, s
     return run_step_back
 
 
-@functools.cache
+@once
 def chunk_kernel(types: Layout, lanes: int) -> wp.Kernel:
     """The sums of rates by factors of the first step of a stretch (CUDA)."""
     Ledger, add_up = ledger_of(types), add_chunk_by_lanes(types, lanes)

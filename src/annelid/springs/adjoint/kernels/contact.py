@@ -1,10 +1,10 @@
 """The contact of one mass with one obstacle, run back."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.adjoint.kernels.surfaces import gap_back
 from annelid.springs.kernels.dynamics import push_of
 from annelid.springs.kernels.layout import Layout, make_struct
@@ -12,7 +12,7 @@ from annelid.springs.kernels.layout import Layout, make_struct
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def touched_of(types: Layout) -> Any:
     """What a contact hands back: rates by what went into it."""
     bits = 32 if types.real is wp.float32 else 64
@@ -26,7 +26,7 @@ def touched_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def push_slopes(types: Layout, growing: bool) -> wp.Function:
     """How the push changes with the gap, the normal speed, and the product of stiffness and inverse mass."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
@@ -46,7 +46,7 @@ def push_slopes(types: Layout, growing: bool) -> wp.Function:
     return slopes
 
 
-@functools.cache
+@once
 def touch_back(types: Layout, kinds: tuple[int, ...], growing: bool) -> wp.Function:
     """Rates by what goes into a contact from those by the acceleration that comes out of it.
 

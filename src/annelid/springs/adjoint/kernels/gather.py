@@ -9,11 +9,11 @@ and by the spring's own numbers: k (with k L held) β, k L -β u / l, c β s, u 
 of the way there.
 """
 
-import functools
 from dataclasses import dataclass
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.adjoint.kernels.ledger import ledger_of
 from annelid.springs.adjoint.kernels.loads import constant_load
 from annelid.springs.kernels.gather import inverse_root, lane_sum
@@ -56,7 +56,7 @@ class Way:
         return self.stiffness or self.tensions or self.dashpots
 
 
-@functools.cache
+@once
 def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
     """Sums over the springs of mass i by `lanes` threads of a warp, in the three rows of a matrix (CUDA).
 
@@ -166,7 +166,7 @@ def thread_back(types: Layout, way: Way, lanes: int) -> wp.Function:
     return sums
 
 
-@functools.cache
+@once
 def vector_back(types: Layout, way: Way) -> wp.Function:
     """The same sums for the four masses of a group, written to the ledger (CPU)."""
     real, vec3, vec4 = types.real, types.vec3, types.vec4

@@ -5,17 +5,17 @@ group side by side, so that what is computed side by side is stored side by side
 for it; the one with the lower number is its owner, whose place counts.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import Layout, make_struct
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def ledger_of(types: Layout) -> Any:
     """The structure that holds bars and rates."""
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -45,7 +45,7 @@ def ledger_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def shelf_of(types: Layout) -> Any:
     """The structure that holds what a CPU computes with: springs by places, and sums over those of each mass.
 
@@ -67,7 +67,7 @@ def shelf_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def pick_kernel(real: Any) -> wp.Kernel:
     """What is booked at some places."""
 
@@ -78,7 +78,7 @@ def pick_kernel(real: Any) -> wp.Kernel:
     return pick
 
 
-@functools.cache
+@once
 def place_kernel(types: Layout, damped: bool, actuated: bool) -> wp.Kernel:
     """Copy the numbers of springs from the rows of masses to their places; one thread a mass (CPU)."""
     Arrays, Ledger, Shelf = types.Arrays, ledger_of(types), shelf_of(types)

@@ -1,14 +1,15 @@
 """Loads and sums that CUDA does better when told more: memory that nobody writes meanwhile, lanes that share a sum."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
+
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def constant_load(kind: Any, length: int, scalar: str) -> wp.Function:
     """Load of `length` numbers (1, 2 or 4) from an array that no thread writes during the launch.
 
@@ -34,7 +35,7 @@ def constant_load(kind: Any, length: int, scalar: str) -> wp.Function:
     return load
 
 
-@functools.cache
+@once
 def lane_total(real: Any, lanes: int) -> wp.Function:
     """Sum of a number over neighbouring lanes of a warp, in a fixed order; every lane gets it."""
     hops = "".join(f"value += __shfl_xor_sync(0xffffffffu, value, {hop});\n" for hop in (16, 8, 4, 2, 1) if hop < lanes)

@@ -1,9 +1,8 @@
 """What of a step run back is up to one mass: gravity, drag, forces, contacts, ground that resists and guides."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.adjoint.kernels.contact import touch_back, touched_of
 from annelid.springs.adjoint.kernels.ledger import ledger_of
 from annelid.springs.adjoint.kernels.resisting import resist_back
@@ -17,7 +16,7 @@ from annelid.springs.kernels.surfaces import obstacle_gap
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def own_back(features: Features, rated: bool, single: bool = False) -> wp.Function:
     """Run step `step` back for mass i, from bars by its state after the step to those by the state before it.
 
@@ -103,7 +102,7 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
     return own
 
 
-@functools.cache
+@once
 def untouched(features: Features) -> wp.Function:
     """The acceleration of a mass that touches nothing, found once more from the springs as on the way there."""
     types = layout(features.real)
@@ -129,7 +128,7 @@ def untouched(features: Features) -> wp.Function:
     return alone
 
 
-@functools.cache
+@once
 def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
     """All contacts of mass i run back, from the last obstacle to the first.
 

@@ -4,11 +4,11 @@ The push on a mass depends on the areas of its triangles, and so on where its ne
 by these areas at its entries, and gathers those of its triangles a pass later, as it does with springs.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.holding import HELD, slowed_of
 from annelid.shapes.resistive.kernels.slopes import slopes_of
 from annelid.shapes.resistive.kernels.stress import resistance
@@ -21,7 +21,7 @@ RESISTANCE, FRICTION, HEIGHT, INERTIA, PARTS, COEFFICIENTS = 0, 1, 2, 3, 4, 7
 ROWS = 16
 
 
-@functools.cache
+@once
 def resisted_of(types: Layout) -> Any:
     """What the ground hands back: rates by what went into its part of a step of a mass."""
     bits = 32 if types.real is wp.float32 else 64
@@ -34,7 +34,7 @@ def resisted_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def resist_back(types: Layout, rated: bool) -> wp.Function:
     """Rates by what goes into `kernels.resisting.resist_of` from those by the acceleration that comes out of it.
 
@@ -134,7 +134,7 @@ def resist_back(types: Layout, rated: bool) -> wp.Function:
     return back
 
 
-@functools.cache
+@once
 def corners_back(types: Layout) -> wp.Function:
     """Rate by the position of mass i of what its triangles did to the masses at their corners."""
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
@@ -163,7 +163,7 @@ def corners_back(types: Layout) -> wp.Function:
     return gathered
 
 
-@functools.cache
+@once
 def _place(types: Layout) -> wp.Function:
     vec3, vec4 = types.vec3, types.vec4
 
@@ -175,7 +175,7 @@ def _place(types: Layout) -> wp.Function:
     return place
 
 
-@functools.cache
+@once
 def _area(types: Layout) -> wp.Function:
     """A third of the area of a triangle, along its normal [m²]."""
     real, vec3, vec4 = types.real, types.vec3, types.vec4
@@ -189,7 +189,7 @@ def _area(types: Layout) -> wp.Function:
     return area
 
 
-@functools.cache
+@once
 def _book(types: Layout) -> wp.Function:
     """Add the rates of a push by the numbers of the ground to those of mass i."""
     Pushed, Sand = slopes_of(types.real).Pushed, types.Sand

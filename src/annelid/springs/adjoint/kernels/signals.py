@@ -1,10 +1,10 @@
 """From rates by the factors of signals to those by commands, amplitudes, frequencies and delays."""
 
-import functools
 from dataclasses import dataclass
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.adjoint.kernels.ledger import ledger_of
 from annelid.springs.adjoint.kernels.loads import constant_load, lane_total
 from annelid.springs.adjoint.kernels.there import FIRST, course_of, sight_of
@@ -26,7 +26,7 @@ class Kinds:
     sine: int
 
 
-@functools.cache
+@once
 def _picked_sum(types: Layout) -> wp.Function:
     """Sum of chosen elements; four at a time, in an order that does not depend on the device."""
     real = types.real
@@ -48,7 +48,7 @@ def _picked_sum(types: Layout) -> wp.Function:
     return total
 
 
-@functools.cache
+@once
 def add_chunk(types: Layout) -> wp.Function:
     """Sum of the rates by the factor of a signal over some of its springs, for one step and world."""
     Ledger, total = ledger_of(types), _picked_sum(types)
@@ -64,7 +64,7 @@ def add_chunk(types: Layout) -> wp.Function:
     return add_up
 
 
-@functools.cache
+@once
 def add_chunk_by_lanes(types: Layout, lanes: int) -> wp.Function:
     """The same by neighbouring threads of a warp, all of which must call it (CUDA)."""
     real, Ledger, total = types.real, ledger_of(types), lane_total(types.real, lanes)
@@ -92,7 +92,7 @@ def add_chunk_by_lanes(types: Layout, lanes: int) -> wp.Function:
     return add_up
 
 
-@functools.cache
+@once
 def _term(features: Features, kinds: Kinds) -> wp.Function:
     """What a step of a stretch adds to the rates by a command, or by amplitude, frequency and delay of a wave."""
     types = layout(features.real)
@@ -126,7 +126,7 @@ def _term(features: Features, kinds: Kinds) -> wp.Function:
     return term
 
 
-@functools.cache
+@once
 def _term_at_hand(features: Features) -> wp.Function:
     """The same, where `term_kernel` has left it."""
     types = layout(features.real)
@@ -141,7 +141,7 @@ def _term_at_hand(features: Features) -> wp.Function:
     return term
 
 
-@functools.cache
+@once
 def add_signal(features: Features, kinds: Kinds, *, at_hand: bool = False) -> wp.Function:
     """Add up the rates of a stretch by the factor of a signal of a world, from its last step to its first.
 
@@ -184,7 +184,7 @@ def add_signal(features: Features, kinds: Kinds, *, at_hand: bool = False) -> wp
     return add_up
 
 
-@functools.cache
+@once
 def term_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
     """What all steps of a stretch add to the rates by all signals of all worlds (CUDA)."""
     types = layout(features.real)
@@ -204,7 +204,7 @@ def term_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
     return fill_terms
 
 
-@functools.cache
+@once
 def signal_kernel(features: Features, kinds: Kinds) -> wp.Kernel:
     """These added up (CUDA)."""
     types = layout(features.real)

@@ -1,9 +1,8 @@
 """How distance and normal of an obstacle change with the point, run back: planes, balls, boxes, height fields."""
 
-import functools
-
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.springs.kernels.layout import BALL, HEIGHTS, Layout
 
 wp.set_module_options({"enable_backward": False})
@@ -12,7 +11,7 @@ CURVED = (BALL, HEIGHTS)
 """Obstacles whose normal changes from point to point."""
 
 
-@functools.cache
+@once
 def gap_back(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
     """Rate by a point from those by the unit normal and by the gap there; only the `kinds` in use are compiled."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
@@ -36,7 +35,7 @@ def gap_back(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
     return back
 
 
-@functools.cache
+@once
 def _heights_back(types: Layout) -> wp.Function:
     """Of the tangent plane of the bilinear surface: the gap is the rise above it times the normal's upward part."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle

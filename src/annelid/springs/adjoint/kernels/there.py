@@ -3,11 +3,11 @@
 Where a motion stands is four numbers on the device, so that launches can be recorded: see `PLACE`.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.springs.kernels.commands import command_signal
 from annelid.springs.kernels.gather import WIDTH
@@ -22,7 +22,7 @@ PLACE = FIRST, NUMBER, FRESH, ENDS = 0, 1, 2, 3
 """Steps before the stretch, its number, whether it is run for the first time, and whether the motion ends with it."""
 
 
-@functools.cache
+@once
 def course_of(types: Layout) -> Any:
     """The structure that holds what a motion reads and writes besides model, workspace and rates."""
     bits = 32 if types.real is wp.float32 else 64
@@ -41,7 +41,7 @@ def course_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def sight_of(types: Layout) -> Any:
     """The structure that says where a motion stands and what the loss sees of it."""
     bits = 32 if types.real is wp.float32 else 64
@@ -54,7 +54,7 @@ def sight_of(types: Layout) -> Any:
     )
 
 
-@functools.cache
+@once
 def _load(types: Layout) -> wp.Function:
     """A mass of a checkpoint to the row of the first state."""
     vec4, Sight, Course = types.vec4, sight_of(types), course_of(types)
@@ -69,7 +69,7 @@ def _load(types: Layout) -> wp.Function:
     return load
 
 
-@functools.cache
+@once
 def _save(types: Layout) -> wp.Function:
     """A mass of a row to the next checkpoint."""
     vec3, Sight, Course = types.vec3, sight_of(types), course_of(types)
@@ -84,7 +84,7 @@ def _save(types: Layout) -> wp.Function:
     return save
 
 
-@functools.cache
+@once
 def _look(types: Layout) -> wp.Function:
     """A mass of a row to its place among the looks, if the state is looked at."""
     vec3, Sight, Course = types.vec3, sight_of(types), course_of(types)
@@ -100,7 +100,7 @@ def _look(types: Layout) -> wp.Function:
     return look
 
 
-@functools.cache
+@once
 def _factor(features: Features) -> wp.Function:
     """The factor of a signal in a step of a stretch: commands come from a table, where there is one."""
     types = layout(features.real)
@@ -131,7 +131,7 @@ def _factor(features: Features) -> wp.Function:
     return factor
 
 
-@functools.cache
+@once
 def stretch_kernel(features: Features) -> wp.Kernel:
     """A stretch from its checkpoint by a team of CPU threads; state t is row t."""
     types = layout(features.real)
@@ -181,7 +181,7 @@ def stretch_kernel(features: Features) -> wp.Kernel:
     return run_stretch
 
 
-@functools.cache
+@once
 def load_kernel(types: Layout) -> wp.Kernel:
     """A checkpoint to the row of the first state (CUDA)."""
     load, Sight, Course = _load(types), sight_of(types), course_of(types)
@@ -193,7 +193,7 @@ def load_kernel(types: Layout) -> wp.Kernel:
     return load_all
 
 
-@functools.cache
+@once
 def keep_kernel(types: Layout) -> wp.Kernel:
     """What a stretch that is run for the first time leaves: looks, and the next checkpoint (CUDA)."""
     look, save, Sight, Course = _look(types), _save(types), sight_of(types), course_of(types)
@@ -208,7 +208,7 @@ def keep_kernel(types: Layout) -> wp.Kernel:
     return keep
 
 
-@functools.cache
+@once
 def factor_kernel(features: Features) -> wp.Kernel:
     """Factors of all signals in all steps of a stretch (CUDA)."""
     types = layout(features.real)
@@ -223,7 +223,7 @@ def factor_kernel(features: Features) -> wp.Kernel:
     return fill_factors
 
 
-@functools.cache
+@once
 def lay_kernel(kind: Any) -> wp.Kernel:
     """Numbers of springs to the entries of rows."""
 

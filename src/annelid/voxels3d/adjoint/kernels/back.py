@@ -4,11 +4,11 @@ A reverse step is two passes: voxels, which need no neighbour, hand rates on to 
 to both of their ends. Nothing is scattered: a link leaves what it owes its far end at a place of its own.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.adjoint.kernels.course import COMMANDED, WAVING, course_of, ledger_of, sight_of
 from annelid.voxels3d.adjoint.kernels.linked import linked_pass
 from annelid.voxels3d.adjoint.kernels.there import size_at, wave_of
@@ -19,7 +19,7 @@ from annelid.voxels3d.kernels.program import BLOCK, FUSED, block_barrier
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def _spun_back(real: Any) -> wp.Function:
     """Rates by the angle of a step, a vector, from those by turns after it; its transposed left Jacobian."""
     vec3 = layout(real).vec3
@@ -45,7 +45,7 @@ def _spun_back(real: Any) -> wp.Function:
     return jacobian
 
 
-@functools.cache
+@once
 def _rubbed_back(real: Any) -> wp.Function:
     """Through friction and push of the planes: rates by the velocity before the step, by the place and by the size."""
     types = layout(real)
@@ -102,7 +102,7 @@ def _rubbed_back(real: Any) -> wp.Function:
     return touched
 
 
-@functools.cache
+@once
 def _stretch(real: Any) -> wp.Function:
     """Some steps of a world back, by a lane of those that share it."""
     types = layout(real)
@@ -203,7 +203,7 @@ def _stretch(real: Any) -> wp.Function:
     return stretch
 
 
-@functools.cache
+@once
 def back_team(real: Any) -> wp.Kernel:
     """A stretch back on a team of CPU threads, to which worlds are dealt; see `there.there_team`."""
     types = layout(real)
@@ -232,7 +232,7 @@ def back_team(real: Any) -> wp.Kernel:
     return team
 
 
-@functools.cache
+@once
 def back_blocks(real: Any) -> wp.Kernel:
     """A stretch back on CUDA, a block of `width` threads for each world."""
     types = layout(real)

@@ -1,10 +1,10 @@
 """Structures of a motion that is run there and back: what it keeps, and the rates that are gathered on the way back."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -13,7 +13,7 @@ STILL, COMMANDED, WAVING = range(3)
 """What changes the size of a voxel: nothing, the table of commands, or its wave."""
 
 
-@functools.cache
+@once
 def course_of(real: Any) -> Any:
     """The structure that holds kept states, checkpoints and what actuates voxels."""
     types = layout(real)
@@ -33,7 +33,7 @@ def course_of(real: Any) -> Any:
     )
 
 
-@functools.cache
+@once
 def ledger_of(real: Any) -> Any:
     """The structure that holds rates of a loss: by the state, by forces, by what actuates voxels."""
     types = layout(real)
@@ -59,7 +59,7 @@ def ledger_of(real: Any) -> Any:
     )
 
 
-@functools.cache
+@once
 def sight_of(real: Any) -> Any:
     """The structure that says which states the loss sees, and the rates by them."""
     types = layout(real)

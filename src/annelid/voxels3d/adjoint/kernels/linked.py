@@ -4,11 +4,11 @@ The formulas are the adjoint of those of `kernels.links`, in the same vectors of
 numbers, by small turns about the axes of the world: a quaternion keeps its length, so that a fourth would say nothing.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.adjoint.kernels.course import course_of, ledger_of
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import angle_per_sine
@@ -19,7 +19,7 @@ _SMALL = 0.04
 """Squared sine below which a series serves."""
 
 
-@functools.cache
+@once
 def ratio_rate(real: Any) -> wp.Function:
     """Rate of an angle over its sine by the cosine, from the square of the sine, the cosine and the ratio."""
 
@@ -34,7 +34,7 @@ def ratio_rate(real: Any) -> wp.Function:
     return rate
 
 
-@functools.cache
+@once
 def linked_pass(real: Any) -> wp.Function:
     """What the links of some voxels along +x, +y and +z owe both of their ends."""
     types = layout(real)

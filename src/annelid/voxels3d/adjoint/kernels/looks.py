@@ -4,18 +4,18 @@ All worlds have as many things as the largest robot has voxels. Those that a rob
 things are means over voxels.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.adjoint.kernels.course import course_of
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def look_kernel(real: Any) -> wp.Kernel:
     """Places and velocities of one world at one look; `looks` are steps, and row `row` is the state after `first`."""
     types = layout(real)
@@ -53,7 +53,7 @@ def look_kernel(real: Any) -> wp.Kernel:
     return look
 
 
-@functools.cache
+@once
 def seed_kernel(real: Any) -> wp.Kernel:
     """Rates by the voxels of one world at one look, from those by its things."""
     types = layout(real)

@@ -1,10 +1,10 @@
 """The way there: steps whose states are kept, with the links of plain simulations and contacts that are smooth."""
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.adjoint.kernels.course import COMMANDED, STILL, course_of
 from annelid.voxels3d.adjoint.kernels.touching import push_of, rub_of
 from annelid.voxels3d.kernels.layout import layout
@@ -15,7 +15,7 @@ from annelid.voxels3d.kernels.program import BLOCK, FUSED, block_barrier
 wp.set_module_options({"enable_backward": False})
 
 
-@functools.cache
+@once
 def wave_of(real: Any) -> wp.Function:
     """How much of its change of size a voxel's wave gives at a time, and the rate of that by the phase."""
     vec2 = wp.types.vector(length=2, dtype=real)
@@ -36,7 +36,7 @@ def wave_of(real: Any) -> wp.Function:
     return wave_at
 
 
-@functools.cache
+@once
 def size_at(real: Any) -> wp.Function:
     """Size of a voxel in a step of the motion, as a factor."""
     types = layout(real)
@@ -56,7 +56,7 @@ def size_at(real: Any) -> wp.Function:
     return size
 
 
-@functools.cache
+@once
 def _stretch(real: Any) -> wp.Function:
     """Some steps of a world, by a lane of those that share it."""
     types = layout(real)
@@ -133,7 +133,7 @@ def _stretch(real: Any) -> wp.Function:
     return stretch
 
 
-@functools.cache
+@once
 def there_team(real: Any) -> wp.Kernel:
     """A stretch on a team of CPU threads, to which worlds are dealt.
 
@@ -162,7 +162,7 @@ def there_team(real: Any) -> wp.Kernel:
     return team
 
 
-@functools.cache
+@once
 def there_blocks(real: Any) -> wp.Kernel:
     """A stretch on CUDA, a block of `width` threads for each world."""
     types = layout(real)

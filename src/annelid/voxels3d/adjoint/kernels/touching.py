@@ -6,11 +6,11 @@ that Coulomb's friction can take in a step: all of it where t is small, a where 
 jumps, and what creeps under a load vanishes with the time step.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -19,7 +19,7 @@ GROWS = 0.01
 """Depth, in sides of a voxel, at which the dashpot has half its strength."""
 
 
-@functools.cache
+@once
 def depth_of(real: Any) -> wp.Function:
     """How deep a voxel is below a plane, negative above."""
     types = layout(real)
@@ -35,7 +35,7 @@ def depth_of(real: Any) -> wp.Function:
     return depth
 
 
-@functools.cache
+@once
 def response_of(real: Any) -> wp.Function:
     """Stiffness of a contact [N/m] and how much speed friction can take in a step for each metre of depth [1/s]."""
     types = layout(real)
@@ -53,7 +53,7 @@ def response_of(real: Any) -> wp.Function:
     return response
 
 
-@functools.cache
+@once
 def push_of(real: Any) -> wp.Function:
     """Force of planes on a voxel, without friction."""
     types = layout(real)
@@ -74,7 +74,7 @@ def push_of(real: Any) -> wp.Function:
     return push
 
 
-@functools.cache
+@once
 def rub_of(real: Any) -> wp.Function:
     """Velocity after the friction of the first so many planes."""
     types = layout(real)

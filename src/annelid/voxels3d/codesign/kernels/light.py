@@ -4,11 +4,11 @@ A voxel reads 1/√distance. The slopes of these readings along the two level ax
 over the body, point to the light as the body sees it, however it is turned.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
 from annelid.voxels3d.adjoint.kernels.course import course_of
 from annelid.voxels3d.kernels.layout import layout
 
@@ -28,7 +28,7 @@ _SHARP = 0.005  # slopes well above it count as directions
 _THIRD, _HALF = 1.0 / 3.0, 0.5  # places in the body become numbers of about 1
 
 
-@functools.cache
+@once
 def glow_of(real: Any) -> wp.Function:
     """Reading of a voxel, and how it changes with its distance along x and y."""
     types = layout(real)
@@ -46,7 +46,7 @@ def glow_of(real: Any) -> wp.Function:
     return glow
 
 
-@functools.cache
+@once
 def heading_of(real: Any) -> wp.Function:
     """Direction to the light along the axes of a body, of length 1 where it is clear, and what it is divided by."""
     vec3 = layout(real).vec3
@@ -59,7 +59,7 @@ def heading_of(real: Any) -> wp.Function:
     return heading
 
 
-@functools.cache
+@once
 def slope_kernel(real: Any) -> wp.Kernel:
     """Mean reading of each world and the direction to the light along the axes of its body, three numbers."""
     types = layout(real)
@@ -89,7 +89,7 @@ def slope_kernel(real: Any) -> wp.Kernel:
     return slopes
 
 
-@functools.cache
+@once
 def sense_kernel(real: Any) -> wp.Kernel:
     """Inputs of the network in each voxel at a call; the last is 1, for the bias."""
     types = layout(real)
@@ -142,7 +142,7 @@ def sense_kernel(real: Any) -> wp.Kernel:
     return sense
 
 
-@functools.cache
+@once
 def unsense_kernel(real: Any) -> wp.Kernel:
     """Add what the inputs of a call owe to the rates by places, a world each."""
     types = layout(real)
@@ -186,7 +186,7 @@ def unsense_kernel(real: Any) -> wp.Kernel:
     return unsense
 
 
-@functools.cache
+@once
 def loss_kernel(real: Any) -> wp.Kernel:
     """Distance of the middle of a world from its light over that at the beginning, and its rates by places."""
     types = layout(real)

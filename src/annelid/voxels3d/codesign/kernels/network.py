@@ -4,10 +4,11 @@ Weights of a layer are a matrix of inputs and neurons; the last input is 1, and 
 weights are summed over chunks of rows, and chunks by one thread a weight: in a fixed order, without atomics.
 """
 
-import functools
 from typing import Any
 
 import warp as wp
+
+from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
@@ -15,7 +16,7 @@ CHUNK = 256
 """Rows that one thread sums."""
 
 
-@functools.cache
+@once
 def layer_kernel(real: Any) -> wp.Kernel:
     """Neurons of a layer at a call, one thread a row and neuron."""
 
@@ -30,7 +31,7 @@ def layer_kernel(real: Any) -> wp.Kernel:
     return layer
 
 
-@functools.cache
+@once
 def command_kernel(real: Any) -> wp.Kernel:
     """The last layer, of one neuron, whose value is the command of a voxel."""
 
@@ -45,7 +46,7 @@ def command_kernel(real: Any) -> wp.Kernel:
     return command
 
 
-@functools.cache
+@once
 def command_back_kernel(real: Any) -> wp.Kernel:
     """Rates by the sum in the last neuron from a share of those by commands; 0 where they are not finite."""
 
@@ -66,7 +67,7 @@ def command_back_kernel(real: Any) -> wp.Kernel:
     return command_back
 
 
-@functools.cache
+@once
 def effort_kernel(real: Any) -> wp.Kernel:
     """Squares of the rates by the commands of each row, summed over calls."""
 
@@ -81,7 +82,7 @@ def effort_kernel(real: Any) -> wp.Kernel:
     return effort
 
 
-@functools.cache
+@once
 def back_kernel(real: Any) -> wp.Kernel:
     """Rates by the sums in the neurons before a layer from those by the sums in its own, one thread a row and input."""
 
@@ -106,7 +107,7 @@ def back_kernel(real: Any) -> wp.Kernel:
     return back
 
 
-@functools.cache
+@once
 def rate_kernel(real: Any) -> wp.Kernel:
     """Add rates by weights of a call, of a chunk of rows; one thread a chunk, input and neuron."""
 
@@ -122,7 +123,7 @@ def rate_kernel(real: Any) -> wp.Kernel:
     return rate
 
 
-@functools.cache
+@once
 def sum_kernel(real: Any) -> wp.Kernel:
     """Rates by weights, summed over chunks."""
 
