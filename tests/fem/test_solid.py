@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annelid import fem
-from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
-from annelid.fem.solid import HugeSolid
+from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName, UnlikelyUnit
 from annelid.materials import NeoHooke
 from annelid.shapes import Box, TetMesh, ground, tet_beam
 
@@ -34,7 +33,7 @@ def test_masses_sum_to_density_times_volume(
 
 
 def test_a_mesh_in_millimetres_is_warned_of_with_its_size() -> None:
-    with pytest.warns(HugeSolid, match=r"80 m wide: is its mesh in millimetres\? Give metres"):
+    with pytest.warns(UnlikelyUnit, match=r"80 m wide: are its lengths in millimetres\? Give metres"):
         fem.Solid(tet_beam(80.0, 20.0, 20.0, cells=(2, 1, 1)), rubber())
 
 

@@ -147,6 +147,10 @@ class UnlikelyUnit(UserWarning):
     """A number is so small or large that it may be meant in another unit."""
 
 
+class FallsForever(UserWarning):
+    """A body that nothing holds is simulated under gravity without anything to land on."""
+
+
 class PartlyUsed(UserWarning):
     """A file says things that are not simulated; the sentence names them."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal
@@ -20,6 +19,7 @@ from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 from annelid.core.options import is_among, require_kind, require_word, spelled_out
 from annelid.core.sealed import Sealed
+from annelid.core.unlikely import warn_of_size
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
@@ -42,13 +42,8 @@ _PROPERTIES = (
 )  # fmt: skip
 """Numbers that every material has."""
 
-_SUSPICIOUS = 10.0  # a solid that is wider than this [m] is probably in millimetres
 _NEARLY_INCOMPRESSIBLE = 0.4
 """Poisson's ratio above which linear tetrahedra lock unless several share one change of volume."""
-
-
-class HugeSolid(UserWarning):
-    """A solid is so large that its mesh is probably in millimetres."""
 
 
 class Solid(Described, Sealed):
@@ -100,7 +95,7 @@ class Solid(Described, Sealed):
         _require_sound(self.nodes, self.elements)
         if isinstance(mesh, WithBoundary):
             mesh.boundary()  # refuses tetrahedra that are there twice or overlap, which would resist and weigh twice
-        _warn_of_size(float(np.ptp(self.nodes, axis=0).max()))
+        warn_of_size("the solid", float(np.ptp(self.nodes, axis=0).max()), stacklevel=4)
         one = np.zeros(len(self.elements), np.int32)
         self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
         self.materials, self.element_materials = _materials(material, self.regions)
@@ -317,15 +312,6 @@ class Solid(Described, Sealed):
             low, high = self.nodes.min(axis=0), self.nodes.max(axis=0)
             raise InvalidValue(f"there is no node to {purpose}; the solid lies between {low} and {high} m.")
         return chosen
-
-
-def _warn_of_size(widest: float) -> None:
-    if widest > _SUSPICIOUS:
-        warnings.warn(
-            f"the solid is {widest:.4g} m wide: is its mesh in millimetres? Give metres, a thousandth of such nodes.",
-            HugeSolid,
-            stacklevel=3,
-        )
 
 
 def _require_sound(nodes: np.ndarray, elements: np.ndarray) -> None:

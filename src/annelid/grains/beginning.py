@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from annelid.core.errors import StepTooLong
+from annelid.core.unlikely import warn_of_falling, warn_of_size
 from annelid.grains.model import Model, is_free
 from annelid.grains.rigid import Solid, Touched
 from annelid.grains.start import distance
@@ -25,6 +26,10 @@ def warn_of_beginnings(model: Model, *, stacklevel: int) -> None:
     """
     _warn_of_step(model, stacklevel=stacklevel + 1)
     touched = list(enumerate(model.world.touched))
+    held = any(model.world.period) or not all(is_free(body) for _, body in touched)
+    if len(model.bed):
+        warn_of_size("the bed", float(np.ptp(model.bed.positions, axis=0).max()), stacklevel=stacklevel + 1)
+        warn_of_falling("the bed", model.world.gravity, held=held, stacklevel=stacklevel + 1)
     for number, body in touched:
         if is_free(body) and body.rigid.points > 0:
             for place, other in touched:

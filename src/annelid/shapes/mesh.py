@@ -19,6 +19,7 @@ from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
 from annelid.core.numbers import is_number
 from annelid.core.options import require_kind, require_truth
+from annelid.core.unlikely import warn_of_angle
 from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
@@ -191,6 +192,7 @@ class TriangleMesh(Shape):
         """A copy turned by an angle [rad], right-handed, about an axis ('x', 'y', 'z', a vector) through a point."""
         if not is_number(angle):
             raise InvalidValue(f"angle = {angle!r} cannot be used; give a finite number [rad].")
+        warn_of_angle("a rotation", angle, stacklevel=2)
         x, y, z = as_axis(axis)
         angle = float(angle)
         cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

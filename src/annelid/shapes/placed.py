@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
+from annelid.core.unlikely import warn_of_angle
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
 from annelid.shapes.values import Floats, Vector, as_axis, as_points, as_vector
@@ -83,6 +84,7 @@ def turned_about(axis: str | ArrayLike, angle: float) -> Quaternion:
     """The quaternion (x, y, z, w) of a turn by an angle [rad] about an axis: 'x', 'y', 'z' or any vector."""
     if not is_number(angle) or abs(angle) > _MOST_TURN:
         raise InvalidValue(f"the angle of a turn must be finite and at most {_MOST_TURN:g} rad, not {angle!r}.")
+    warn_of_angle("a turn", angle, stacklevel=3)
     x, y, z, w = Rotation.from_rotvec(angle * np.array(as_axis(axis))).as_quat().tolist()
     return x, y, z, w
 

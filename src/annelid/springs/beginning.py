@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from annelid.core.unlikely import warn_of_falling
 from annelid.shapes.beginning import depths_inside, warn_inside
 from annelid.springs.body import Body
 from annelid.springs.collisions import pieces_of
@@ -17,8 +18,11 @@ _ROUNDING = 1e-6  # of the largest coordinate: heights and grids of distances ar
 
 
 def warn_of_beginnings(model: Model, *, stacklevel: int) -> None:
-    """Tell of masses that begin inside obstacles, or inside masses of other pieces, and are thrown out."""
+    """Warn of a body that nothing holds, and of masses that begin inside obstacles or masses of other pieces."""
     body, world = model.one, model.world
+    acted_on = body.fixed.any() or body.guides.any() or body.forces.any() or world.forces or world.constraints
+    held = bool(world.obstacles or acted_on)
+    warn_of_falling("the body", world.gravity, held=held, stacklevel=stacklevel + 1)
     for contact in world.contacts:
         depths = _depths(body, world, contact)
         remedy = "set it apart with body.moved((x, y, z))"

@@ -22,6 +22,7 @@ from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
 from annelid.core.quantity import require_distinct
 from annelid.core.sealed import Sealed
+from annelid.core.unlikely import warn_of_angle
 from annelid.shapes.values import as_vector, require_count
 from annelid.springs.actuation import Signal
 from annelid.springs.covering import Worn
@@ -193,6 +194,7 @@ class Body(Described, Named, Sealed):
         """A copy turned around an axis by an angle [rad], about a point (the centre of mass by default)."""
         if not is_number(angle):
             raise InvalidValue(f"the angle of a rotation must be a finite number [rad], not {angle!r:.60}.")
+        warn_of_angle("a rotation", angle, stacklevel=2)
         turn = Rotation.from_rotvec(angle * _unit("the axis of a rotation", axis))
         center = self._center("a rotation", about)
         twin = self.copy()

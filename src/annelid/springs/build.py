@@ -21,7 +21,16 @@ from annelid.shapes.lattice import Lattice, Region, Solid
 from annelid.shapes.values import as_vector, require_positive
 from annelid.springs.body import Body
 from annelid.springs.covering import cover
-from annelid.springs.parts import Inserts, MaterialLike, compare_volumes, given_inserts, materials_at, warn_of_unused
+from annelid.springs.parts import (
+    Inserts,
+    MaterialLike,
+    compare_volumes,
+    given_inserts,
+    materials_at,
+    warn_of_overlaps,
+    warn_of_units,
+    warn_of_unused,
+)
 from annelid.springs.stiffness import lattice_stiffness, round_area
 
 
@@ -59,7 +68,7 @@ def block(
             f"the stiffness of a block must be one number, or one for each of its {len(lengths)} springs, not an array "
             f"of shape {list(constants.shape)}."
         )
-    return Body(
+    body = Body(
         positions=lattice.nodes,
         masses=mass,
         springs=links,
@@ -69,6 +78,9 @@ def block(
         volumes=lattice.node_sums(np.full(lattice.cells.shape, lattice.pitch**3)),
         triangles=lattice.surface,
     )
+    wanted = f"mass= is of each mass, and about {1e3 * lattice.pitch**3:.2g} kg at 1000 kg/m³"
+    warn_of_units("the block", body, wanted, stacklevel=2)
+    return body
 
 
 @spelled_out("a lattice of springs")
@@ -103,6 +115,7 @@ def lattice(
     if mass is not None:
         require_positive("mass", mass)
     grid = Lattice.fill(solid, pitch)
+    warn_of_overlaps(solid)
     compare_volumes(solid, grid)
     parts = given_inserts(inserts, scale=scale, repair=repair)
     kinds_of_matter = [preset(material), *(other for _, other in parts)]
@@ -114,7 +127,7 @@ def lattice(
     spring_materials = _link_materials(grid, which, len(kinds_of_matter))
     density = np.array([m.density for m in kinds_of_matter])[which]
     masses = grid.node_sums(density * pitch**3) if mass is None else np.full(grid.node_count, mass / grid.node_count)
-    return Body(
+    body = Body(
         positions=grid.nodes,
         masses=masses,
         springs=links,
@@ -128,6 +141,8 @@ def lattice(
         triangles=grid.surface,
         coverings=cover(solid, grid),
     )
+    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", stacklevel=3)
+    return body
 
 
 def box(size: Sequence[float], pitch: float, material: MaterialLike, **options: Any) -> Body:
@@ -177,7 +192,7 @@ def truss(
         raise InvalidValue(f"bar {int(np.flatnonzero(~(lengths > 0.0))[0])} has no length: its two joints must differ.")
     area = round_area(diameter)
     half = matter.density * area * lengths / 2
-    return Body(
+    body = Body(
         positions=points,
         masses=np.bincount(bars.ravel(), np.repeat(half, 2), minlength=len(points)),
         springs=bars,
@@ -187,6 +202,8 @@ def truss(
         yield_strains=matter.yield_strain if breaking else None,
         materials=(matter.name,),
     )
+    warn_of_units("the truss", body, stacklevel=2)
+    return body
 
 
 def _cell_materials(grid: Lattice, parts: Sequence[Region]) -> np.ndarray:

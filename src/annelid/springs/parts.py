@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnlikeShape
+from annelid.core.unlikely import warn_of_density, warn_of_size
 from annelid.materials import Material
 from annelid.materials import material as preset
-from annelid.shapes import Shape
+from annelid.shapes import Shape, TriangleMesh
 from annelid.shapes.given import MeshLike, WithFaces, WithParts, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.shapes.mass import mass_properties
+from annelid.shapes.tet.overlaps import overlap_of
+from annelid.springs.body import Body
 
 MaterialLike = Material | str
 Inserts = Sequence[tuple[Region | MeshLike, MaterialLike]]
@@ -66,6 +69,20 @@ def warn_of_unused(which: np.ndarray, count: int) -> None:
             UnlikeShape,
             stacklevel=4,
         )
+
+
+def warn_of_units(what: str, body: Body, masses: str = "", *, stacklevel: int) -> None:
+    """Warn of a body so wide or so heavy that its numbers may be meant in another unit."""
+    low, high = body.bounds()
+    warn_of_size(what, float((high - low).max()), stacklevel=stacklevel + 1)
+    if body.volumes.any():
+        warn_of_density(what, float(body.masses.sum()), float(body.volumes.sum()), masses, stacklevel=stacklevel + 1)
+
+
+def warn_of_overlaps(solid: Any) -> None:
+    """Warn of closed surfaces of a mesh that overlap, which are filled as one solid."""
+    if isinstance(solid, TriangleMesh) and (fault := overlap_of(solid)) is not None:
+        warnings.warn(f"{fault}: the body is one solid there, as heavy as one.", UnlikeShape, stacklevel=4)
 
 
 def compare_volumes(solid: Any, grid: Lattice) -> None:

@@ -28,7 +28,15 @@ from annelid.shapes.quasi import QuasiLattice
 from annelid.shapes.values import require_positive
 from annelid.springs.body import Body
 from annelid.springs.covering import cover_quasi
-from annelid.springs.parts import Inserts, MaterialLike, given_inserts, materials_at, warn_of_unused
+from annelid.springs.parts import (
+    Inserts,
+    MaterialLike,
+    given_inserts,
+    materials_at,
+    warn_of_overlaps,
+    warn_of_units,
+    warn_of_unused,
+)
 from annelid.springs.potential import Potential
 
 _PROBE = 0.055  # spacing in the unit cube on which the relaxation of a network is measured
@@ -71,6 +79,7 @@ def quasi_lattice(
     solid = given_solid(shape, scale=scale, repair=repair)
     require_kind("the shape", solid, Shape, "a shape, the path of a mesh file or an object of trimesh")
     grid = QuasiLattice.fill(solid, spacing, reach=reach, seed=seed)
+    warn_of_overlaps(solid)
     others = given_inserts(inserts, scale=scale, repair=repair)
     matter, parts = [preset(material), *(other for _, other in others)], [part for part, _ in others]
     which = materials_at(grid.samples, parts)
@@ -79,7 +88,7 @@ def quasi_lattice(
     masses = grid.node_sums(density)
     softness = relaxation(reach)
     viscous = 0.0 if damping_frequency is None else loss * modulus / (math.pi * damping_frequency)
-    return Body(
+    body = Body(
         positions=grid.nodes,
         masses=masses if mass is None else masses * (mass / masses.sum()),
         springs=grid.links,
@@ -92,6 +101,8 @@ def quasi_lattice(
         triangles=grid.surface,
         coverings=cover_quasi(solid, grid, spacing),
     )
+    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", stacklevel=3)
+    return body
 
 
 @functools.cache

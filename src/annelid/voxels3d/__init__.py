@@ -14,6 +14,7 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
+from annelid.core.unlikely import warn_of_falling, warn_of_size
 from annelid.shapes import Obstacle
 from annelid.voxels3d.files.folders import read_folder, run_setups
 from annelid.voxels3d.files.formulas import Formula
@@ -126,6 +127,10 @@ def simulation(
     where = None if positions is None else np.tile(_places(positions, len(group)), (worlds, 1))
     share = len(group) if collisions == "all" else 1
     model = Model(group * worlds, world, choose_device(device), positions=where, group=share)
+    held = bool(obstacles or force_field) or all(robot.holds or robot.pushes for robot in group)
+    widest = max((robot.side_length * float(max(robot.grid.shape)) for robot in group), default=0.0)
+    warn_of_size("a robot", widest, stacklevel=3)
+    warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
     warn_of_beginnings(world.contacts, model.places, stacklevel=3)
     return Simulation(Solver(model, threads=threads))
 

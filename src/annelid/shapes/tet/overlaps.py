@@ -21,14 +21,22 @@ _MARGIN = 1e-6
 
 
 def require_apart(mesh: TriangleMesh) -> None:
-    """Refuse outer surfaces that overlap or touch, and cavities that reach out of the solid or into each other.
+    """Refuse outer surfaces that overlap or touch, and cavities that reach out of the solid or into each other."""
+    if (fault := overlap_of(mesh)) is not None:
+        raise InvalidMesh(
+            f"{fault}: unite the parts in a modelling program, or fill what comes with a pitch and tolerance=None."
+        )
+
+
+def overlap_of(mesh: TriangleMesh) -> str | None:
+    """Which closed surfaces of a mesh overlap or touch, and where, in words; None where they are apart.
 
     Looked for at points of a grid where the boxes of two outer surfaces meet, and in those of cavities: around each of
     them, outer surfaces less cavities must count 0 or 1.
     """
     count, shell = shells_of(edges_of(mesh.triangles))
     if not 1 < count <= _MOST_SHELLS:
-        return
+        return None
     outwards = np.bincount(shell, signed_volumes(mesh.vertices, mesh.triangles), count) > 0.0
     shells = [TriangleMesh(*compact(mesh.vertices, mesh.triangles[shell == number])) for number in range(count)]
     boxes = [each.bounds() for each in shells]
@@ -44,10 +52,8 @@ def require_apart(mesh: TriangleMesh) -> None:
     ):
         if wrong.any():
             x, y, z = points[np.flatnonzero(wrong)[0]]
-            raise InvalidMesh(
-                f"{fault}, as at ({x:.4g}, {y:.4g}, {z:.4g}) m: unite the parts in a modelling program, or fill what "
-                "comes with a pitch and tolerance=None."
-            )
+            return f"{fault}, as at ({x:.4g}, {y:.4g}, {z:.4g}) m"
+    return None
 
 
 def _probes(boxes: list[tuple[Floats, Floats]], outwards: NDArray[np.bool_], margin: float) -> Floats:

@@ -1,0 +1,76 @@
+"""Warnings of numbers that may be meant in another unit, and of bodies that nothing holds."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+from annelid.core.errors import FallsForever, UnlikelyUnit
+
+_WIDEST = 10.0  # [m]: a soft body that is wider is probably in millimetres
+_DENSEST = 2.3e4  # [kg/m³]: osmium, the densest matter on earth, has 22,590
+
+
+def warn_of_size(what: str, widest: float, *, stacklevel: int) -> None:
+    """Warn of lengths that may be in millimetres.
+
+    Args:
+        what: What is as wide: "the solid".
+        widest: Its largest extent [m].
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    if widest > _WIDEST:
+        warnings.warn(
+            f"{what} is {widest:.4g} m wide: are its lengths in millimetres? Give metres, a thousandth of them.",
+            UnlikelyUnit,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_density(what: str, mass: float, volume: float, remedy: str, *, stacklevel: int) -> None:
+    """Warn of a body that is denser than any matter.
+
+    Args:
+        what: The body: "the block".
+        mass: Its mass [kg].
+        volume: Its volume [m³].
+        remedy: What to give instead.
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    if mass > _DENSEST * volume:
+        warnings.warn(
+            f"{what} weighs {mass:.4g} kg in {volume:.3g} m³, {mass / volume:.3g} kg/m³, which is denser than any "
+            f"metal: {remedy}.",
+            UnlikelyUnit,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_angle(what: str, angle: float, *, stacklevel: int) -> None:
+    """Warn of an angle that may be in degrees: more than a turn, and a whole number of radians."""
+    if abs(angle) > 2.0 * math.pi and float(angle).is_integer():
+        warnings.warn(
+            f"{what} of {angle:g} rad is more than a turn: angles are in radians, and {angle:g}° are "
+            f"math.radians({angle:g}).",
+            UnlikelyUnit,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_falling(what: str, gravity: Sequence[float], *, held: bool, stacklevel: int) -> None:
+    """Warn of a body that falls for ever.
+
+    Args:
+        what: The body: "the body".
+        gravity: Acceleration of gravity [m/s²].
+        held: Whether there is something that may hold it.
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    if any(gravity) and not held:
+        warnings.warn(
+            f"nothing holds {what}, which falls for ever: give obstacles=[annelid.shapes.Plane()] to land on, hold a "
+            "part of it, or switch gravity off with gravity=(0, 0, 0).",
+            FallsForever,
+            stacklevel=stacklevel + 1,
+        )
