@@ -38,6 +38,7 @@ from annelid.core.sensors import Sensors
 from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Part, Snapshot
 from annelid.core.solver import Changing, Controllable, Limited, Solver, editable
+from annelid.core.stability import StepReport
 from annelid.core.state import fill_state, require_fit, state_hash
 from annelid.core.summary import Summary
 from annelid.core.variation import NEEDED
@@ -128,7 +129,7 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
             "of": self._package,
             "at": f"{self.time:.6g} s",
             "step": str(self.step_count),
-            "dt": f"{self.dt:.3g} s",
+            "dt": f"{self.dt:.3g} s{self.explain_step().because}",
             **worlds,
             "on": str(self.solver.device),
         }
@@ -152,6 +153,10 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
         if name not in self.parameters and name in NEEDED:
             ways.append(f"As a parameter of the simulation it needs {NEEDED[name]}.")
         return " ".join(ways) or None
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step, where, and what to change for a longer one; print it."""
+        return self.solver.explain_step()
 
     # --- advancing it from here ---
 

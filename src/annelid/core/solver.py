@@ -20,6 +20,7 @@ from annelid.core.errors import Unsupported
 from annelid.core.events import Event
 from annelid.core.gate import Gate
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import State
 from annelid.core.summary import Summary
 from annelid.core.variation import Parameter, Variation
@@ -102,6 +103,10 @@ class Solver(Protocol):
 
     def describe_divergence(self, state: Any) -> str:
         """What is wrong with a state on the edge of divergence, and what helps in this physics; without a full stop."""
+        ...
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step, and what to change for a longer one."""
         ...
 
     def fingerprint(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,13 +11,14 @@ import warp as wp
 from annelid import grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.stability import Cause, StepReport
 from annelid.core.words import with_article
 from annelid.coupling.guests import Guests
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_on, longest_for_springs
 from annelid.coupling.surface import STRETCH, meeting_points
 from annelid.coupling.world import World
-from annelid.grains.steps import meeting_sweeps
+from annelid.grains.steps import Load, halves, meeting_sweeps
 from annelid.shapes import Surface
 
 
@@ -75,6 +77,7 @@ class Model:
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
         self.skin = skin or Surface()
         self.world = world.fitted(one, self.loads, self.skin)
+        self._asked, self._one, self._body = world, one, body
         smallest = float(bed.radii.min())
         self.guests = Guests(body, meeting_points(body, smallest, stretch=stretch))
         thickness = float(np.median(self.guests.radii))
@@ -106,6 +109,27 @@ class Model:
             least_sweeps=meeting_sweeps(self.dt, one, self.loads),
             device=self.device,
         )
+
+    def explain_step(self) -> StepReport:
+        """What limits the step at whose ends bodies and grains meet."""
+        asked, bed, stable = replace(self._asked, dt="auto", spring_dt="auto"), self._one, self.springs.stable_step()
+
+        def step(world: World, bed: grains.Bed, loads: Sequence[Load], stable: float) -> float:
+            fitted = world.fitted(bed, loads, self.skin)
+            longest = longest_for_springs(self._body, stable, solved=fitted.converges)
+            steady = world.steadied(fitted, stable)
+            return steady.substeps(bed, loads, longest) * float(steady.spring_dt)
+
+        def loads_of(bed: grains.Bed, world: grains.World) -> list[Load]:
+            return loads_on(bed, self._body, world.touched, world.gravity, self.worlds)
+
+        among = (
+            Cause(one.name, "", one.remedy, step(replace(asked, gravity=one.world.gravity), one.bed, one.loads, stable))
+            for one in halves(bed, asked.grains_world(), loads_of)
+        )
+        own = (replace(one, halved=step(asked, bed, self.loads, one.halved)) for one in self.springs.halves())
+        rule = "the longest that suits bed, springs and what falls onto the grains"
+        return StepReport.of(self.dt, step(asked, bed, self.loads, stable), rule, [*among, *own])
 
     @property
     def dt(self) -> float:

@@ -19,6 +19,7 @@ from annelid.core.relay import Leg
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
+from annelid.core.stability import StepReport
 from annelid.core.state import (
     clone_state,
     copy_state,
@@ -322,6 +323,10 @@ class Solver:
     def stable_step(self) -> float:
         """Longest stable time step of the springs [s], estimated."""
         return self.springs.stable_step()
+
+    def explain_step(self) -> StepReport:
+        """What limits the step at whose ends both sides meet."""
+        return self.model.explain_step()
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

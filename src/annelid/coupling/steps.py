@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -67,12 +68,17 @@ def loads_of(
         gravity: Gravity [m/s²].
         speed: Its speed at the start [m/s].
     """
-    free = [one for one in bodies if is_free(one) and one.world == 0]
+    free = [(number, one) for number, one in enumerate(bodies) if is_free(one) and one.world == 0]
     low, high = points.min(axis=0), points.max(axis=0)
-    carried = [one for one in free if (one.extent[0] >= low).all() and (one.extent[1] <= high).all()]
+    carried = [one for _, one in free if (one.extent[0] >= low).all() and (one.extent[1] <= high).all()]
     whole = mass + sum(one.weight[0] for one in carried)
     soft = Load.of(points, whole, speed, bed, gravity)
-    return [soft, *(rigid_load(one, bed, gravity) for one in free if one not in carried)]
+    apart = [
+        replace(rigid_load(one, bed, gravity), called=one.rigid.called(number))
+        for number, one in free
+        if one not in carried
+    ]
+    return [soft, *apart]
 
 
 def longest_for_springs(body: Body, stable: float, *, solved: bool) -> float:

@@ -18,6 +18,7 @@ from annelid.core.interrupts import held_back
 from annelid.core.options import require_word
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import copy_array, overwrite, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.core.weakly import weakly
@@ -42,6 +43,7 @@ from annelid.fem.robots.drives import Drive, SlideDrive
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import Sunk
 from annelid.fem.state import State
+from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.shapes.values import as_vector
@@ -273,6 +275,11 @@ class Solver:
     def collect_events(self, *states: State) -> list[Event]:
         """Whether strains have left the range in which a material was measured, told once."""
         return self.model.measured.events(states[0].positions, states[0].clock, self.dt)
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step: nothing, since steps are implicit."""
+        rule = f"steps of a solid are implicit and stable at any length: {World.dt:g} s, or less for fast motions"
+        return StepReport(self.dt, World.dt, rule)
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

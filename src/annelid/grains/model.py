@@ -18,6 +18,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.identity import identity
 from annelid.core.memory import require_memory
 from annelid.core.options import require_kind
+from annelid.core.stability import Cause, StepReport
 from annelid.grains.bed import Bed
 from annelid.grains.controls import BodyControl, channels_of
 from annelid.grains.dashpot import dashpots
@@ -25,7 +26,7 @@ from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Featu
 from annelid.grains.material import Grain
 from annelid.grains.rigid import Solid, Touched, Wall, bounce_together, twin
 from annelid.grains.start import begin
-from annelid.grains.steps import Load, calm_speed, default_step, meeting_step, meeting_sweeps
+from annelid.grains.steps import Load, calm_speed, default_step, halves, meeting_step, meeting_sweeps
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
 
@@ -126,18 +127,39 @@ class Model:
         How deep a body falls must not depend on the step, so contacts must not: they are those of the longest step.
         """
         world = self.world
-        loads = [rigid_load(body, self.one, world.gravity) for body in self._own if is_free(body)]
+        loads = self._loads(self.one, world)
         self.suits = suits = default_step(self.one, world, self.worlds[: len(self.one)], loads)
         self.converges = self._whether_to_converge(loads)
-        chosen = world.method != "nonsmooth" or world.iterations is not None or world.tolerance is not None
-        eight = self._bounces() and not chosen  # sweeps are taken in each step
-        longest = suits if self.converges else min(suits, meeting_step(self.one, loads, bouncing=eight))
-        self.dt = longest if world.dt == "auto" else world.dt
+        self.dt = self._longest(self.one, world, loads) if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
         self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.one, loads)
         self.calm_speed = world.calm_speed
         if self.calm_speed is None and loads:
             self.calm_speed = calm_speed(self.one, world.gravity)
+
+    def _loads(self, bed: Bed, world: World) -> list[Load]:
+        """Free bodies, as they fall onto a bed."""
+        return [
+            replace(rigid_load(body, bed, world.gravity), called=body.rigid.called(number))
+            for number, body in enumerate(self._own)
+            if is_free(body)
+        ]
+
+    def _longest(self, bed: Bed, world: World, loads: Sequence[Load]) -> float:
+        """The step that dt="auto" takes [s]."""
+        suits = default_step(bed, world, self.worlds[: len(bed)], loads)
+        chosen = world.method != "nonsmooth" or world.iterations is not None or world.tolerance is not None
+        eight = self._bounces() and not chosen  # sweeps are taken in each step
+        return suits if self.converges else min(suits, meeting_step(bed, loads, bouncing=eight))
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step."""
+        auto = self._longest(self.one, self.world, self._loads(self.one, self.world))
+        causes = (
+            Cause(half.name, "", half.remedy, self._longest(half.bed, half.world, half.loads))
+            for half in halves(self.one, self.world, self._loads)
+        )
+        return StepReport.of(self.dt, auto, "the longest in which contacts stay shallow and bodies are met", causes)
 
     def _whether_to_converge(self, loads: Sequence[Load]) -> bool:
         bounces = self._bounces()

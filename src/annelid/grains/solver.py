@@ -22,6 +22,7 @@ from annelid.core.relay import Leg, Relay, Task
 from annelid.core.replay import Replay, Stage
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
 from annelid.core.variation import Parameter, Variation
 from annelid.grains.growth import grow_lists, rounded_room
@@ -426,6 +427,10 @@ class Solver:
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
         return scenery_of(self.model, self.readout, SAND)
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step."""
+        return self.model.explain_step()
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,10 +31,12 @@ class Load:
     Attributes:
         pressure: Its mass per area [kg/m²].
         speed: How fast it meets the grains [m/s].
+        called: What messages call it.
     """
 
     pressure: float
     speed: float
+    called: str = ""
 
     @classmethod
     def of(
@@ -82,6 +85,60 @@ def default_step(
     layers += max((load.pressure for load in loads), default=0.0) * (2.0 * smallest) ** 2 / float(bed.masses.min())
     step = math.sqrt(_OVERLAP * 2.0 * smallest * world.share / (world.softness * gravity * layers))
     return min(step * math.sqrt(smallest / largest), quick)
+
+
+@dataclass(frozen=True)
+class Half:
+    """What a bed, its surroundings and what falls onto it would be with half of something.
+
+    Attributes:
+        name: What is halved.
+        remedy: What to change for a longer step.
+        bed: The grains.
+        world: Gravity, time step and method.
+        loads: Bodies that fall onto them.
+    """
+
+    name: str
+    remedy: str
+    bed: Bed
+    world: World
+    loads: Sequence[Load]
+
+
+def halves(bed: Bed, world: World, loads_on: Callable[[Bed, World], Sequence[Load]]) -> Iterator[Half]:
+    """All that steps of grains depend on, one after the other with half of it.
+
+    Args:
+        bed: The grains.
+        world: Gravity, time step and method.
+        loads_on: What falls onto a bed in a world.
+    """
+    pull, loads = math.hypot(*world.gravity), loads_on(bed, world)
+    if pull > 0.0 and world.method == "nonsmooth":
+        x, y, z = world.gravity
+        lighter = replace(world, gravity=(0.5 * x, 0.5 * y, 0.5 * z))
+        name, remedy = f"gravity, {pull:.3g} m/s²", "larger grains, or a shallower bed"
+        yield Half(name, remedy, bed, lighter, loads_on(bed, lighter))
+    if world.method == "nonsmooth" and (fastest := float(np.linalg.norm(bed.velocities, axis=1).max())) > 0.0:
+        slower = copy(bed)
+        slower.velocities = 0.5 * bed.velocities
+        name = f"the speed of grains at the start, {fastest:.3g} m/s"
+        yield Half(name, "slower grains", slower, world, loads_on(slower, world))
+    if world.method == "hertz":
+        for kind in np.unique(bed.kinds).tolist():
+            softer, grain = copy(bed), bed.materials[kind]
+            half = replace(grain, youngs_modulus=0.5 * grain.youngs_modulus)
+            softer.materials = tuple(half if number == kind else one for number, one in enumerate(bed.materials))
+            yield Half(f"youngs_modulus {grain.youngs_modulus:.3g} Pa of grains", "softer grains", softer, world, loads)
+    for number, load in enumerate(loads):
+        others = [*loads[:number], *loads[number + 1 :]]
+        called = load.called or "the soft body"
+        slower_load, lighter_load = replace(load, speed=0.5 * load.speed), replace(load, pressure=0.5 * load.pressure)
+        met = f"the speed at which {called} meets the grains, {load.speed:.3g} m/s"
+        yield Half(met, "let it begin lower or slower", bed, world, [*others, slower_load])
+        weight = f"the weight of {called}, {load.pressure:.3g} kg/m²"
+        yield Half(weight, "a lighter or wider body", bed, world, [*others, lighter_load])
 
 
 def meeting_step(bed: Bed, loads: Sequence[Load], *, solved: bool = False, bouncing: bool = False) -> float:

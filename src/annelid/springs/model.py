@@ -16,6 +16,7 @@ from annelid.core.identity import identity
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
+from annelid.core.stability import Cause, StepReport
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
 from annelid.springs.drives import Motors, motor_controls
@@ -33,12 +34,18 @@ from annelid.springs.sand import (
     sand_numbers,
     take_ground,
 )
-from annelid.springs.stability import UNSCALED, Scales, stable_step, what_limits_the_step
+from annelid.springs.stability import (
+    UNSCALED,
+    Scales,
+    explain_step,
+    halves,
+    stable_step,
+    usual_step,
+    what_limits_the_step,
+)
 from annelid.springs.world import World
 
-_USUAL_STEP = 1.0e-4  # [s]
 _LANES_OF_WORLDS = 2  # CUDA threads a mass where there are many masses (measured on an H200: 1,024 walkers)
-_SAFE = 0.8  # of the stable step, which is estimated
 _MASS_ARRAYS = ("row_of", "forces", "guides", "guide_axes")
 
 
@@ -83,7 +90,7 @@ class Model:
             require_memory_of_hollows(world)
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
-        self.dt = self._step() if world.dt == "auto" else world.dt
+        self.dt = usual_step(self.stable_step()) if world.dt == "auto" else world.dt
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
@@ -161,6 +168,14 @@ class Model:
     def what_limits_the_step(self) -> str:
         """What shortens the stable time step most, in words."""
         return what_limits_the_step(self.one, self.world, self._rows_of_one, self.features.substeps)
+
+    def halves(self) -> list[Cause]:
+        """All that the stable step depends on, each with the stable step that half of it allows."""
+        return halves(self.one, self.world, self._rows_of_one, self.features.substeps)
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step."""
+        return explain_step(self.one, self.world, self._rows_of_one, self.features.substeps, self.dt)
 
     @property
     def _rows_of_one(self) -> Rows:
@@ -348,11 +363,6 @@ class Model:
             self.contacts.set_rules(world.collisions)
         if self.motors is not None:
             self.motors.set_motors(world.motors)
-
-    def _step(self) -> float:
-        """The usual time step [s], or a stable one where that is shorter; no step is where none is stable."""
-        safe = _SAFE * self.stable_step()
-        return min(_USUAL_STEP, safe) if safe > 0.0 else _USUAL_STEP
 
     def _contacts(self) -> Contacts | None:
         """Collisions, as stiff as what the springs leave of the stable time step allows."""

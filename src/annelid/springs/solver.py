@@ -18,6 +18,7 @@ from annelid.core.events import Event
 from annelid.core.kernels.worlds import begin_again, kick_kernel
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import (
     clone_state,
     copy_state,
@@ -265,6 +266,10 @@ class Solver:
         if self.dt > stable:
             return f"{found}; a smaller step helps, and dt='auto' takes one"
         return f"{found}, which is stable for small motions: look for large forces, deformations or speeds"
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step."""
+        return self.model.explain_step()
 
     def stable_step(self) -> float:
         """Longest stable time step [s], estimated."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from annelid.core import stability as core
+from annelid.core.stability import Cause, StepReport
 from annelid.springs.body import Body
 from annelid.springs.features import fast_springs
 from annelid.springs.rows import Rows
 from annelid.springs.sand import give_of
 from annelid.springs.world import World
 
+_USUAL_STEP = 1.0e-4  # [s]
+_SAFE = 0.8  # of the stable step, which is estimated
+_RULE = f"{_SAFE:g} of the stable step, at most {_USUAL_STEP:g} s"
 _SAMPLES = 64  # masses of each row that are looked at: rows tell springs apart, not the directions in which they lie
-
-
-Part = tuple[np.ndarray, np.ndarray]
-"""What something adds to each mass: to its squared frequency [1/s²], and to its rate of decay [1/s], shape [n] each."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,31 @@ class Scales:
 
 
 UNSCALED = Scales()
+
+
+@dataclass(frozen=True)
+class Part:
+    """What something adds to the motion of each mass.
+
+    Attributes:
+        squared: To its squared frequency [1/s²], shape [n].
+        decay: To its rate of decay [1/s], shape [n].
+        remedy: How to make it less.
+        lost: What it loses for its stiffness, at least: damping over stiffness [s].
+        power: Power of its size to which the rate of decay is proportional.
+    """
+
+    squared: np.ndarray
+    decay: np.ndarray
+    remedy: str
+    lost: float = math.inf
+    power: float = 1.0
+
+    @property
+    def halved(self) -> Part:
+        """The same with half of what it is."""
+        less = 0.5**self.power
+        return replace(self, squared=0.5 * self.squared, decay=less * self.decay, lost=less / 0.5 * self.lost)
 
 
 def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Scales = UNSCALED) -> float:
@@ -45,17 +72,52 @@ def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Sca
         substeps: Smaller steps that some springs take in a step.
         scales: Factors on the constants of the body.
     """
-    free = ~body.fixed
-    if not free.any():
-        return float("inf")
-    return _longest(world, free, list(_parts(body, world, rows, substeps, scales).values()))
+    if body.fixed.all():
+        return math.inf
+    return _longest(body, world, _parts(body, world, rows, substeps, scales).values())
+
+
+def usual_step(stable: float) -> float:
+    """The step that dt="auto" takes [s] where this one is stable; the longest one, too, where none is."""
+    return min(_USUAL_STEP, _SAFE * stable) if stable > 0.0 else _USUAL_STEP
 
 
 def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) -> str:
     """What shortens the stable step most, in words: that without which it would be longest. See `stable_step`."""
-    parts, free = _parts(body, world, rows, substeps, Scales()), ~body.fixed
-    without = {name: _longest(world, free, [part for one, part in parts.items() if one != name]) for name in parts}
+    parts = _parts(body, world, rows, substeps, UNSCALED)
+    without = {name: _longest(body, world, [one for one in parts.values() if one is not parts[name]]) for name in parts}
     return max(without, key=lambda name: without[name])
+
+
+def explain_step(body: Body, world: World, rows: Rows, substeps: int, dt: float) -> StepReport:
+    """What limits a step, which is dt [s]; see `stable_step`."""
+    if body.fixed.all():
+        return StepReport.of(dt, usual_step(math.inf), _RULE, ())
+    stable = stable_step(body, world, rows, substeps)
+    causes = (replace(one, halved=usual_step(one.halved)) for one in halves(body, world, rows, substeps))
+    return StepReport.of(dt, usual_step(stable), f"{_RULE}, {stable:.3g} s", causes)
+
+
+def halves(body: Body, world: World, rows: Rows, substeps: int) -> list[Cause]:
+    """All that the stable step depends on, each with the stable step that half of it allows."""
+    parts = _parts(body, world, rows, substeps, UNSCALED)
+    return [
+        Cause(
+            name,
+            _place(body, part),
+            part.remedy,
+            _longest(body, world, [one.halved if one is part else one for one in parts.values()]),
+        )
+        for name, part in parts.items()
+    ]
+
+
+def _place(body: Body, part: Part) -> str:
+    """The mass on which a part of the limit acts most, in words."""
+    worst = int(np.where(body.fixed, -1.0, part.squared + part.decay).argmax())
+    touching = (body.springs == worst).any(axis=1)
+    kinds = [body.materials[kind] for kind in np.unique(body.spring_materials[touching])]
+    return f"mass {worst}" + (f", of {' and '.join(kinds)}" if kinds and body.materials != ("default",) else "")
 
 
 def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) -> dict[str, Part]:
@@ -68,31 +130,49 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
     dash = _row_eigenvalues(body, rows, body.damping * ease)[rows.row_of] * 2 * scales.damping / masses
     none = np.zeros(body.mass_count)
     parts = {
-        "the stiffness of the springs": (stiff, none),
-        "the damping of the springs": (none, dash),
-        "velocity_damping": (none, none + world.velocity_damping),
+        "the stiffness of the springs": Part(
+            stiff, none, "softer springs or heavier masses, as a coarser body has", _least_lost(body), 0.0
+        ),
+        "the damping of the springs": Part(none, dash, "less damping: a higher damping_frequency, or None"),
+        "velocity_damping": Part(none, none + world.velocity_damping, "a lower velocity_damping"),
     }
     for number, contact in enumerate(world.contacts):
         rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / masses)
-        parts[f"the contact with obstacle {number}"] = contact.stiffness / masses, rate
+        remedy = f"a lower stiffness than {contact.stiffness:.3g} N/m of its surface, in which masses sink deeper"
+        squared = contact.stiffness / masses
+        parts[f"the contact with obstacle {number}"] = Part(squared, rate, remedy, float((rate / squared).min()), 0.5)
     if world.sand is not None and world.sand.stiffness is not None:
-        parts["the stiffness of the ResistiveGround"] = give_of(body, world.sand) / masses, none
+        remedy = "a lower stiffness of the ground"
+        parts["the stiffness of the ResistiveGround"] = Part(give_of(body, world.sand) / masses, none, remedy, 0.0, 0.0)
     for number, rule in enumerate(world.collisions):  # two contacts of a mass with its like, which moves the other way
-        parts[f"the contact of collision {number}"] = 4.0 * (rule.stiffness or 0.0) / masses, none
+        remedy = "a lower stiffness of the collision"
+        squared = 4.0 * (rule.stiffness or 0.0) / masses
+        parts[f"the contact of collision {number}"] = Part(
+            squared, none, remedy, 0.0 if rule.stiffness else math.inf, 0.0
+        )
     return parts
 
 
-def _longest(world: World, free: np.ndarray, parts: Sequence[Part]) -> float:
+def _least_lost(body: Body) -> float:
+    """Least damping over stiffness of a spring [s]; infinite where none pulls."""
+    pulls = body.stiffness > 0.0
+    return float((body.damping[pulls] / body.stiffness[pulls]).min(initial=math.inf))
+
+
+def _longest(body: Body, world: World, parts: Iterable[Part]) -> float:
     """Longest stable step [s] where all of these act together."""
+    free, kept = ~body.fixed, list(parts)
     nothing = np.zeros(len(free))
-    squared = float(sum((stiff for stiff, _ in parts), nothing)[free].max())
-    decay = float(sum((dash for _, dash in parts), nothing)[free].max())
-    if squared == 0.0:
-        return 2.0 / decay if decay > 0.0 else float("inf")
+    squared = float(sum((part.squared for part in kept), nothing)[free].max())
+    decay = float(sum((part.decay for part in kept), nothing)[free].max())
     if world.integrator == "euler":  # |1 + λ dt|² = 1 - decay dt + (ω dt)²: no step is stable without damping
-        return decay / squared
-    limit = 8.0 if world.integrator == "rk4" else 4.0  # (ω dt)² at the edge of stability
-    return float((-decay + np.sqrt(decay**2 + limit * squared)) / squared)
+        lost = min((part.lost for part in kept), default=math.inf)
+        own = lost + world.velocity_damping / squared if squared > 0.0 else math.inf
+        return min(own, core.stable_step(0.0, decay))
+    if world.integrator == "rk4":  # stable to 8**0.5 along the imaginary axis and to 2.785 along the real one
+        return min(core.stable_step(squared, decay, 8.0), 2.785 / decay if decay > 0.0 else math.inf)
+    # The velocities on which the dashpots of Verlet's second half depend are those of the whole step before it.
+    return core.stable_step(squared, 2.0 * decay if world.integrator == "verlet" else decay)
 
 
 def _row_eigenvalues(body: Body, rows: Rows, spring_values: np.ndarray) -> np.ndarray:

@@ -29,7 +29,8 @@ from annelid.voxels.kernels.totals import CENTER_X, COLUMNS, totals_kernel
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import lanes_for, shared_quads, upload_terrain
 from annelid.voxels.placement import GAP
-from annelid.voxels.tables import corner_lanes, material_row, stable_substeps
+from annelid.voxels.stability import stable_substeps
+from annelid.voxels.tables import corner_lanes, material_row
 from annelid.voxels.tasks.locomotion import Locomotion, LocomotionOutcome
 from annelid.voxels.terrain import Terrain, terrain
 from annelid.voxels.world import PRECISIONS

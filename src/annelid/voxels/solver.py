@@ -19,6 +19,7 @@ from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kerne
 from annelid.core.launch import Team
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.voxels.hosted import hosted_controls
@@ -28,6 +29,8 @@ from annelid.voxels.model import Model
 from annelid.voxels.parameters import parameters_of, require_substeps
 from annelid.voxels.pictures import Painter
 from annelid.voxels.readout import Readout
+from annelid.voxels.stability import explain_step
+from annelid.voxels.world import World
 
 
 @dataclass
@@ -239,6 +242,11 @@ class Solver:
         fastest = int(np.nanargmax(speeds))
         robot = int(self.model.robot_of_body[fastest])
         return f"robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; more substeps or a smaller step help"
+
+    def explain_step(self) -> StepReport:
+        """What limits the substeps into which steps are divided."""
+        world, kinds = self.model.world, dict.fromkeys(kind for shape in self.model.shapes for kind in shape.kinds)
+        return explain_step(world.dt, world.substeps, World.dt, tuple(kinds))
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

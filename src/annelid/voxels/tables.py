@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
 from annelid.voxels.kernels import layout as columns
 from annelid.voxels.material import Voxel
 from annelid.voxels.objects import Box
 from annelid.voxels.robot import Robot
+from annelid.voxels.stability import stable_substeps
 
 CORNERS = np.array([[-1.0, 1.0], [1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
 """Direction of the masses of a voxel from its centre: north-west, north-east, south-east, south-west."""
@@ -54,7 +54,7 @@ class Shape:
     cells: np.ndarray
     robot_of_voxel: np.ndarray
     forced: bool
-    fastest: Voxel
+    kinds: tuple[Voxel, ...]
 
     @property
     def body_count(self) -> int:
@@ -68,7 +68,8 @@ class Shape:
 
     def substeps(self, dt: float, *, quicker: float = 1.0, slower: float = 1.0) -> int:
         """Substeps that keep the stiffest voxels stable under any control; see `stable_substeps`."""
-        return stable_substeps(self.fastest, dt, quicker=quicker, slower=slower)
+        each = (stable_substeps(material, dt, quicker=quicker, slower=slower) for material in self.kinds)
+        return max(each, default=stable_substeps(Voxel(), dt))
 
 
 @dataclass(frozen=True)
@@ -140,27 +141,8 @@ def compile_shape(robots: Sequence[Robot], objects: Sequence[Box], dt: float) ->
         cells=cells,
         robot_of_voxel=owner,
         forced=forced,
-        fastest=max(table, key=lambda m: m.frequency) if table else Voxel(),
+        kinds=tuple(table),
     )
-
-
-def stable_substeps(material: Voxel, dt: float, *, quicker: float = 1.0, slower: float = 1.0) -> int:
-    """Substeps that keep voxels of a material stable under any control.
-
-    The highest frequency of a body stays under 1.78 times that of its springs; at that frequency and damping the
-    longest stable substep is known, and a third is kept in hand for large deformation. Factors on the frequency and on
-    the damping time make voxels `quicker` and `slower`.
-    """
-    fast = 1.78 * material.spin_rate * quicker
-    ratio = 0.5 * material.damping_time(dt) * slower * fast
-    longest = 2.0 * (np.sqrt(ratio**2 + 1.0) - ratio)
-    count = 1.28 * dt * fast / longest
-    if not count <= columns.MOST_SUBSTEPS:
-        raise InvalidValue(
-            f"a time step of {dt:.3g} s would take {count:.3g} substeps, more than {columns.MOST_SUBSTEPS}: take a "
-            "shorter dt, such as 1/60 s."
-        )
-    return max(4, int(np.ceil(count)))
 
 
 _DAMPINGS = ("linear_damping", "angular_damping")

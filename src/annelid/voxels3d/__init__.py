@@ -94,7 +94,8 @@ def simulation(
 
     Args:
         robots: One robot or many, each in a world of its own where `collisions` is not "all": none is aware of another.
-        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
+        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels,
+            or 0.9 of the stable one where that is shorter.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
         obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields, a `ResistiveGround`; nothing

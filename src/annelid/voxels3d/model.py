@@ -59,7 +59,7 @@ class Model:
             if id(robot) not in known:
                 known[id(robot)] = compile_robot(robot, opened)
         self.shapes = [known[id(robot)] for robot in self.robots]
-        self.dt = chosen_step(world.dt, list(known.values()))
+        self.dt = chosen_step(world, list(known.values()))
         counts = np.array([robot.voxel_count for robot in self.robots])
         self.first_voxel = np.concatenate([[0], np.cumsum(counts)])
         self.robot_of_voxel = np.repeat(np.arange(len(counts)), counts)

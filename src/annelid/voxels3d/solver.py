@@ -17,6 +17,7 @@ from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kerne
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, declared, restore_worlds, rows, state_arrays
 from annelid.voxels3d.adjoint.adjoint import VoxelAdjoint
 from annelid.voxels3d.changes import Log
@@ -27,6 +28,7 @@ from annelid.voxels3d.kernels.sensing import sizes_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.pictures import Painter
 from annelid.voxels3d.readout import Readout
+from annelid.voxels3d.stability import explain_step
 
 _LARGE = 2048  # voxels of a world that are more than a block of a GPU is quick with
 _GRAPH = 64  # steps of a graph at most
@@ -287,6 +289,10 @@ class Solver:
             f"voxel ({x}, {y}, {z}) of robot {robot} moves fastest, at {speeds[fastest]:.3g} m/s; a smaller step than "
             f"{self.dt:.3g} s or a smaller amplitude helps"
         )
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step."""
+        return explain_step(self.dt, self.model.world, list(dict.fromkeys(self.model.shapes)))
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

@@ -33,7 +33,8 @@ class World(Named):
     """What surrounds robots and how they are integrated.
 
     Attributes:
-        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels.
+        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels,
+            or 0.9 of the stable one where that is shorter.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
         obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at

@@ -11,6 +11,7 @@ import warp as wp
 from annelid import fem, grains
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.stability import Cause, StepReport
 from annelid.coupling.guests import Guests
 from annelid.coupling.solids.outline import SolidOutline
 from annelid.coupling.solids.pushes import Pushes
@@ -21,7 +22,7 @@ from annelid.coupling.steps import loads_of
 from annelid.coupling.surface import STRETCH, points_on
 from annelid.fem.robots.actuators import Actuator
 from annelid.fem.robots.drives import drive_of
-from annelid.grains.steps import meeting_sweeps
+from annelid.grains.steps import Load, halves, meeting_sweeps
 from annelid.shapes import Surface
 
 
@@ -85,6 +86,7 @@ class SolidModel:
         places = points.division.mixed(outline.positions)
         require_outside(places, np.zeros(len(places), np.int32), self.bed, bodies)
         self.dt, self.substeps = self.world.steps(bed, self.loads)
+        self._bed = bed
         self._build_solid(solid, outline, actuators, threads)
         self.yielding = yielding(self.solid, outline.nodes, self.dt)
         heaviest = 1.0 / np.maximum(self.yielding, 1e-30)
@@ -97,6 +99,24 @@ class SolidModel:
             least_sweeps=meeting_sweeps(self.grain_dt, bed, self.loads),
             device=self.device,
         )
+
+    def explain_step(self) -> StepReport:
+        """What limits the steps of the grains, of which each of the solid is a whole number."""
+        asked = replace(self.world, dt="auto", grain_dt="auto")
+
+        def step(world: SolidWorld, bed: grains.Bed, loads: Sequence[Load]) -> float:
+            whole, count = world.steps(bed, loads)
+            return whole / count
+
+        def loads_on(bed: grains.Bed, world: grains.World) -> list[Load]:
+            return loads_of(bed, self.solid.solid.nodes, self.solid.solid.mass, world.touched, world.gravity)
+
+        causes = (
+            Cause(half.name, "", half.remedy, step(replace(asked, gravity=half.world.gravity), half.bed, half.loads))
+            for half in halves(self._bed, asked.grains_world(), loads_on)
+        )
+        rule = f"the longest that suits the grains; a step of the solid, {self.dt:.3g} s, takes {self.substeps} of them"
+        return StepReport.of(self.grain_dt, step(asked, self._bed, self.loads), rule, causes)
 
     @property
     def grain_dt(self) -> float:

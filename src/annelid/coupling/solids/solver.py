@@ -14,6 +14,7 @@ from annelid.core.events import Event
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.solver import Side
+from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, new_state, restore_worlds
 from annelid.core.variation import unvaried
 from annelid.core.weakly import weakly
@@ -206,6 +207,10 @@ class SolidSolver:
         """What went wrong on either side, in words."""
         solid, bed = self.solid.describe_divergence(state.solid), self.grains.describe_divergence(state.grains)
         return f"{solid}; {bed}"
+
+    def explain_step(self) -> StepReport:
+        """What limits the step at whose ends both sides meet."""
+        return self.model.explain_step()
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

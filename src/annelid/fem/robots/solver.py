@@ -13,6 +13,7 @@ from annelid.core.events import Event
 from annelid.core.identity import identity
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import clone_state, copy_state, overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.core.weakly import weakly
@@ -115,6 +116,10 @@ class RobotSolver:
     def variation(self, state: RobotState) -> Variation:
         """Where a state keeps its parameters."""
         return state.variation
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step: nothing, since a robot goes from equilibrium to equilibrium."""
+        return StepReport(self.dt, self.dt, "a step goes to the next equilibrium, whatever time it stands for")
 
     def take_parameters(self, state: Any, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Nothing to follow: parameters are read when worlds are stepped."""

@@ -16,6 +16,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Color, Look, Mesh, Snapshot
+from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, rows
 from annelid.core.summary import Summary
 from annelid.shapes.resistive.among import require_above, require_no_give
@@ -140,6 +141,10 @@ class Sinking:
     def describe_divergence(self, state: State) -> str:
         """What would help, if it could diverge."""
         return f"a smaller dt than {self.dt:g} s may help"
+
+    def explain_step(self) -> StepReport:
+        """What limits the time step: nothing that is known beforehand."""
+        return StepReport(self.dt, self.dt, "the step that was asked for")
 
     def fingerprint(self) -> str:
         """Identity of ground and bodies, for checkpoints."""
