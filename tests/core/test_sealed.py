@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +97,12 @@ def test_the_efforts_of_a_robot_are_exerted_when_they_are_set() -> None:
     np.testing.assert_array_equal(robot.efforts, [0.5])
     with pytest.raises(InvalidValue, match="efforts"):
         robot.efforts = [0.5, 0.5]
+
+
+def test_what_a_class_takes_can_be_asked_for() -> None:
+    assert list(inspect.signature(fem.Robot).parameters)[:3] == ["solid", "actuators", "effectors"]
+    assert list(inspect.signature(springs.Body).parameters)[:3] == ["positions", "masses", "springs"]
+    assert list(inspect.signature(grains.Bed).parameters)[:2] == ["positions", "radii"]
 
 
 def test_a_class_of_the_user_keeps_the_attributes_that_it_begins_with() -> None:

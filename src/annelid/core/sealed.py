@@ -21,6 +21,12 @@ class _Sealing(ABCMeta):
         object.__setattr__(made, "_sealed", True)
         return made
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What an object is made of, as without this class; the call above takes anything."""
+        made = inspect.signature(inspect.getattr_static(cls, "__init__"))
+        return made.replace(parameters=list(made.parameters.values())[1:], return_annotation=made.empty)
+
 
 class Sealed(metaclass=_Sealing):
     """Refuses attributes that it does not have with the nearest name; numbers given for an array are spread over it."""
