@@ -124,7 +124,7 @@ def test_bad_loops_are_refused() -> None:
         control.connect(simulation, held_at(-1.0), every=0.1, controls=["lenght"])
     with pytest.raises(InvalidValue, match="every must be at least one time step"):
         control.connect(simulation, held_at(-1.0), every=0.0)
-    with pytest.raises(InvalidValue, match="must be a Controller or a function"):
+    with pytest.raises(InvalidValue, match="must be a Controller, one for each world, or a function"):
         control.connect(simulation, 3, every=0.1)  # type: ignore[arg-type]
     control.connect(simulation, lambda time, readings: np.zeros(4), every=0.1)
     with pytest.raises(InvalidValue, match=r"must return values of shape \[1, 1\], not \[4\]"):

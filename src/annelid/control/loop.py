@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import warp as wp
 
-from annelid.control.controller import Controller
+from annelid.control.controller import Controller, Program
 from annelid.control.kernels.kinds import HOST
 from annelid.control.kernels.loops import pick_columns
 from annelid.control.side_by_side import SideBySide, inputs_of_channels
@@ -24,7 +24,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import require_callable, require_kind, require_truth, require_words
 from annelid.core.simulation import Simulation
-from annelid.core.solver import Controllable, Solver
+from annelid.core.solver import Controllable, PartlyControllable, Solver
 
 Arrays = Literal["numpy", "torch", "jax", "warp"]
 """The library whose arrays a function takes and returns."""
@@ -35,7 +35,7 @@ Policy = Callable[[float, Any], Any]
 
 def connect(
     simulation: Simulation[Any],
-    controller: Controller | Policy,
+    controller: Controller | Sequence[Controller] | Policy,
     *,
     every: float,
     sensors: Sequence[str] | None = None,
@@ -50,7 +50,10 @@ def connect(
         simulation: The simulation; its sensors are added before.
         controller: A controller, whose values from -1 to 1 span the limits of each channel, or a function of the time
             [s] and the readings, shape [worlds, n], that returns values in the units of the channels, shape
-            [worlds, m] or [m]. It must depend on nothing else: after a divergence or a load, steps are repeated.
+            [worlds, m] or [m]. It must depend on nothing else: after a divergence or a load, steps are repeated. Of
+            several controllers each commands a world. Where worlds hold unlike robots, a controller has the channels
+            and the readings of its own robot; a function has those of all, NaN where a world lacks one, and what it
+            returns for a channel that a world lacks does nothing.
         every: Simulated time between two calls [s], rounded to whole steps; a warning tells where that is noticed.
         sensors: Names of the sensors that it reads, in its order; None for all.
         controls: Names of the channels that it commands, in its order; None for all.
@@ -69,11 +72,15 @@ def connect(
         require_callable("unless", unless)
     loop = _Loop(simulation, sensors, controls, every if ramp else 0.0)
     if isinstance(controller, Controller):
-        act = _of_controller(loop, controller, every)
+        act = _of_controllers(loop, [controller] * loop.worlds, every)
+    elif isinstance(controller, Sequence):
+        act = _of_controllers(loop, controller, every)
     elif callable(controller):
         act = _of_function(loop, controller, arrays)
     else:
-        raise InvalidValue(f"a controller must be a Controller or a function, not {type(controller).__name__}.")
+        raise InvalidValue(
+            f"a controller must be a Controller, one for each world, or a function, not {type(controller).__name__}."
+        )
     simulation.pace(act if unless is None else _unless(unless, act), every=every)
 
 
@@ -92,7 +99,10 @@ class _Loop:
         self.device, self.dt, self.worlds = simulation.solver.device, simulation.dt, simulation.solver.worlds
         solver: Solver = simulation.solver
         if not isinstance(solver, Controllable) or not len(self.controls):
-            raise InvalidValue(f"this simulation of {solver.physics} has no controls that a controller could command.")
+            raise InvalidValue(
+                f"this simulation of {solver.physics} has no controls that a controller could command: give its bodies "
+                "some, or voxels an amplitude and no frequency, so that they follow commands."
+            )
         self.solver = solver
         names = self.controls.names if controls is None else tuple(controls)
         if not names:
@@ -118,6 +128,18 @@ class _Loop:
         places = [np.arange(self.sensors.size)[self.sensors.columns(name)] for name in self._read]
         chosen = np.concatenate([np.zeros(0, int), *places]).astype(np.int32)
         return wp.array(chosen, dtype=wp.int32, device=self.device)
+
+    @property
+    def channels_there(self) -> np.ndarray:
+        """Whether each world has each of the channels, shape [worlds, m]."""
+        if isinstance(self.solver, PartlyControllable):
+            return self.solver.controls_there[:, list(self.columns)]
+        return np.ones((self.worlds, len(self.columns)), bool)
+
+    @property
+    def readings_there(self) -> np.ndarray:
+        """Whether each world has each of the readings, shape [worlds, n]."""
+        return np.concatenate([np.zeros((self.worlds, 0), bool), *map(self.sensors.there, self._read)], axis=1)
 
     def command(self, state: Any, values: wp.array[Any]) -> None:
         """Give commands, shape [worlds, m], on the device."""
@@ -158,14 +180,33 @@ def _conversion(arrays: Arrays) -> Callable[[wp.array[Any]], Any]:
     raise InvalidValue(f"arrays must be 'numpy', 'torch', 'jax' or 'warp', not {arrays!r}.")
 
 
-def _of_controller(loop: _Loop, controller: Controller, every: float) -> Callable[[Any, int], None]:
-    channels = len(loop.columns)
-    program = controller.bind(channels, inputs_of_channels(loop.inputs.shape[1], channels))
-    if program.kind == HOST:
-        return _of_host(loop, program.function, program.parameters)
+def _of_controllers(loop: _Loop, controllers: Sequence[Any], every: float) -> Callable[[Any, int], None]:
+    """Controllers, one for each world; each is bound to the channels and the readings of its own."""
+    if len(controllers) != loop.worlds or not all(isinstance(one, Controller) for one in controllers):
+        raise InvalidValue(
+            f"controllers must be a list of {loop.worlds} controllers, one for each world, not {len(controllers)}: "
+            f"{controllers!r:.60}."
+        )
+    there, reads = loop.channels_there, loop.readings_there
+    known: dict[tuple[int, int, int], Program] = {}
+    programs = []
+    for controller, channels, inputs in zip(controllers, there.sum(axis=1), reads.sum(axis=1), strict=True):
+        key = (id(controller), int(channels), int(inputs))
+        if channels and key not in known:
+            known[key] = controller.bind(key[1], inputs_of_channels(key[2], key[1]))
+        programs += [known[key]] if channels else []
+    hosted = [program for program in known.values() if program.kind == HOST]
+    if hosted and (len(known) > 1 or not there.all()):
+        raise InvalidValue(
+            "controllers that compute in NumPy command worlds that are alike, all of them the same: for others give a "
+            "function of all readings, or controllers that compute on the device."
+        )
+    if hosted:
+        return _of_host(loop, hosted[0].function, hosted[0].parameters)
     chosen, period = list(loop.columns), max(1, round(every / loop.dt))
     lows, highs = loop.controls.lows[chosen], loop.controls.highs[chosen]
-    same = SideBySide(program, loop.worlds, lows, highs, loop.device)
+    reads[~there.any(axis=1)] = False  # there is nobody to read it
+    same = SideBySide(programs, lows, highs, loop.device, channels=there, readings=reads)
 
     def act(state: Any, step: int) -> None:
         loop.command(state, same.act(step * loop.dt, step // period, period * loop.dt, loop.sense()))

@@ -1,7 +1,8 @@
-"""A controller in each of many worlds, all called at once on the device."""
+"""Controllers of many worlds, all called at once on the device."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,32 +10,44 @@ import warp as wp
 
 from annelid.control.bank import Bank
 from annelid.control.controller import Program
-from annelid.control.kernels.loops import think_kernel
+from annelid.control.kernels.loops import pick_places, think_kernel
 from annelid.core.errors import InvalidValue
 
 
 class SideBySide:
-    """The same program in each of many worlds; its numbers may differ from world to world.
+    """A program in each of many worlds: the same with numbers of its own, or unlike ones of unlike robots.
 
     Args:
-        program: A controller, bound to as many channels as there are limits.
-        worlds: Number of worlds.
+        programs: A controller for each world that has channels, bound to those and to what is read there.
         lows: Value of each channel for a control value of -1.
         highs: Value of each channel for a control value of 1.
         device: Where to compute.
+        channels: Whether each world has each channel, shape [worlds, channels].
+        readings: Whether each world has each of the numbers that are read, shape [worlds, n]; None: all have.
     """
 
-    def __init__(self, program: Program, worlds: int, lows: Any, highs: Any, device: wp.Device) -> None:
-        self._bank = Bank([program] * worlds, wp.float32, device)
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        lows: Any,
+        highs: Any,
+        device: wp.Device,
+        *,
+        channels: np.ndarray,
+        readings: np.ndarray | None = None,
+    ) -> None:
+        self._bank = Bank(programs, wp.float32, device)
         if self._bank.memory_count:
             raise InvalidValue("a network that remembers its neighbours' signals can only control voxel robots yet.")
-        self.worlds, self._device = worlds, device
+        self._count, self._device = len(programs), device
         self._kernel = think_kernel(self._bank.kinds, self._bank.functions)
         self._neurons = wp.zeros(max(1, self._bank.neuron_count), dtype=wp.float32, device=device)
-        self._outputs = wp.zeros(worlds * program.channels, dtype=wp.float32, device=device)
+        self._places = _places(channels, device)
+        self._outputs = wp.zeros(len(self._places), dtype=wp.float32, device=device)
         self._memory = wp.zeros(1, dtype=wp.float32, device=device)
-        self._values = wp.zeros((worlds, program.channels), dtype=wp.float64, device=device)
+        self._values = wp.zeros(channels.shape, dtype=wp.float64, device=device)
         self._limits = [wp.array(side, dtype=wp.float64, device=device) for side in (lows, highs)]
+        self._read = None if readings is None or readings.all() else _places(readings, device)
 
     def set_parameters(self, rows: np.ndarray) -> None:
         """Give the first worlds the numbers that their programs compute with, shape [n, q]: see `Controller.packed`."""
@@ -51,9 +64,18 @@ class SideBySide:
         """
         if self._bank.tabulated:
             self._bank.prepare(call, 1, period)
-        given = [time, call, self._bank.arrays, inputs.flatten(), self._neurons, self._memory, *self._limits]
-        wp.launch(self._kernel, self.worlds, given, [self._outputs, self._values], device=self._device)
+        flat = inputs.flatten()
+        if self._read is not None:
+            flat = wp.empty(len(self._read), dtype=wp.float32, device=self._device)
+            wp.launch(pick_places, len(flat), [self._read, inputs], [flat], device=self._device)
+        given = [time, call, self._bank.arrays, flat, self._neurons, self._memory, *self._limits, self._places]
+        wp.launch(self._kernel, self._count, given, [self._outputs, self._values], device=self._device)
         return self._values
+
+
+def _places(there: np.ndarray, device: wp.Device) -> wp.array[Any]:
+    """World and column of each number that is there, world after world."""
+    return wp.array(np.argwhere(there).astype(np.int32), dtype=wp.vec2i, device=device)
 
 
 def inputs_of_channels(inputs: int, channels: int) -> list[int]:

@@ -69,6 +69,7 @@ class Reading:
         parts: What they are, in order, where each has a name: "x", "y", "z".
         means: What its numbers are, where they are nothing but means of vectors, three numbers each: these have a
             gradient; empty for other sensors.
+        there: Which of the numbers each world has, shape [worlds, size], NaN being read of the others; None: all.
     """
 
     read: Callable[[State, wp.array[Any], int], None]
@@ -76,6 +77,11 @@ class Reading:
     unit: str = ""
     parts: tuple[str, ...] = ()
     means: tuple[Mean, ...] = ()
+    there: np.ndarray | None = None
+
+    def there_in(self, worlds: int) -> np.ndarray:
+        """Which of the numbers each of so many worlds has, shape [worlds, size]."""
+        return np.ones((worlds, self.size), bool) if self.there is None else self.there
 
     @property
     def size(self) -> int:
@@ -123,7 +129,9 @@ class Several(Sensor):
         labels = tuple(label for k, one in enumerate(readings) for label in _labels(str(k + 1), one))
         means = tuple(mean for reading in readings for mean in reading.means)
         means = means if all(reading.means for reading in readings) else ()
-        return Reading(read, (sum(reading.size for reading in readings),), units.pop(), labels, means)
+        there = np.concatenate([reading.there_in(solver.worlds) for reading in readings], axis=1)
+        size = (sum(reading.size for reading in readings),)
+        return Reading(read, size, units.pop(), labels, means, None if there.all() else there)
 
 
 def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[State], State]]:
@@ -339,6 +347,10 @@ class Sensors(Described, Sealed):
         chosen = self._require(name)
         first = sum(self._readings[other].size for other in self.names[: self.names.index(name)])
         return slice(first, first + chosen.size)
+
+    def there(self, name: str) -> np.ndarray:
+        """Which numbers of a sensor each world has, shape [worlds, size]; NaN is read of the others."""
+        return self._require(name).there_in(self._solver.worlds)
 
     def _require(self, name: str) -> Reading:
         if not isinstance(name, str) or name not in self._readings:

@@ -195,11 +195,21 @@ class Controllable(Protocol):
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """The channels, the same in every world; there may be none."""
+        """The channels, the same in every world, or those of any world; there may be none."""
         ...
 
     def commanded(self, state: Any) -> Commanded:
         """Where a state keeps its commands."""
+        ...
+
+
+@runtime_checkable
+class PartlyControllable(Controllable, Protocol):
+    """A physics whose worlds may hold unlike bodies, which obey some of the channels each."""
+
+    @property
+    def controls_there(self) -> np.ndarray:
+        """Whether each world has what each channel moves, shape [worlds, channels]."""
         ...
 
 

@@ -42,7 +42,7 @@ class Parameters(Described, Sealed):
         self._laws: wp.array[Any] | None = None
         self._choices = wp.zeros(1, dtype=wp.float64, device=self._device)
         self._every = wp.full(self.worlds, True, dtype=wp.bool, device=self._device)
-        self.drawn_from: dict[str, Distribution] = {}
+        self._drawn_from: dict[str, Distribution] = {}
 
     # --- what there is ---
 
@@ -82,6 +82,11 @@ class Parameters(Described, Sealed):
             raise UnknownName("parameter", name, self.names)
         return self.names.index(name)
 
+    @property
+    def drawn_from(self) -> Mapping[str, Distribution]:
+        """What parameters are drawn from, by name, as `randomise` was given it."""
+        return self._drawn_from
+
     # --- reading ---
 
     def values(self) -> np.ndarray:
@@ -97,7 +102,7 @@ class Parameters(Described, Sealed):
         if self._variable is None or not self._places()[0].there:
             return {}
         pairs = zip(self.offered, self.values()[0].tolist(), strict=True)
-        told = {one.name: (one, value) for one, value in pairs if one.name in self.drawn_from or value != one.rest}
+        told = {one.name: (one, value) for one, value in pairs if one.name in self._drawn_from or value != one.rest}
         return {name: Number(value, one.unit) for name, (one, value) in told.items()}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -123,7 +128,7 @@ class Parameters(Described, Sealed):
                     f"{list(numbers.shape)}."
                 )
             given[:, k] = numbers
-        self._require({name: (given[:, k].min(), given[:, k].max()) for k, name in enumerate(values)}, self.drawn_from)
+        self._require({name: (given[:, k].min(), given[:, k].max()) for k, name in enumerate(values)}, self._drawn_from)
         if not columns:
             return
         with self._gate:
@@ -152,7 +157,7 @@ class Parameters(Described, Sealed):
             self.index(name)
         self._require({name: law.bounds for name, law in laws.items()}, laws)
         with self._gate:
-            self.drawn_from = laws
+            self._drawn_from = laws
             self._laws, self._choices = self._encoded(laws) if laws else (None, self._choices)
             if laws:
                 self.reseed(seeds)

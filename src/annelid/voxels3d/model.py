@@ -77,7 +77,7 @@ class Model:
         # States have the same arrays, and channels, before and after edits.
         self.remembers = any(shape.link_rows["remembers"].any() for shape in (base or self).shapes)
         self.volumetric = any(shape.link_rows["poisson"].any() for shape in (base or self).shapes)
-        self.obeying: np.ndarray = self._obeying_alike() if base is None else base.obeying
+        self.obeying: np.ndarray = self._obeying_anywhere() if base is None else base.obeying
         self.controls = self._controls()
         self.tables = self._upload()
 
@@ -169,19 +169,17 @@ class Model:
         return np.concatenate([np.full(robot.voxel_count, 0.0 if robot.only_cools else 1.0) for robot in self.robots])
 
     def _controls(self) -> tuple[Control, ...]:
-        """A channel for each voxel that is actuated but has no wave, where every world has the same ones."""
+        """A channel for each place at which a world has a voxel that is actuated but has no wave."""
         return tuple(
             Control(f"{f'robot {robot} ' if self.group > 1 else ''}voxel {x},{y},{z}", -1.0, 1.0, 0.0, "",
                     "makes a voxel grow (1) or shrink (-1) by its amplitude")
             for robot, x, y, z in self.obeying.tolist()
         )  # fmt: skip
 
-    def _obeying_alike(self) -> np.ndarray:
-        """Robot and cell of the voxels of each world that obey commands, none where worlds differ, shape [n, 4]."""
+    def _obeying_anywhere(self) -> np.ndarray:
+        """Robot and cell of the voxels that obey commands in any world, in order, shape [n, 4]."""
         distinct = {tuple(map(id, one)): one for one in self._worlds}
-        cells = [self._obeying(one) for one in distinct.values()]
-        alike = all(np.array_equal(cells[0], other) for other in cells)
-        return cells[0] if alike else np.zeros((0, 4), int)
+        return np.unique(np.concatenate([self._obeying(one) for one in distinct.values()]), axis=0)
 
     @property
     def _worlds(self) -> list[list[Robot]]:
@@ -193,17 +191,19 @@ class Model:
         """Robot and cell of the voxels of a world that obey commands, shape [n, 4]."""
         found = []
         for number, robot in enumerate(robots):
-            expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
-            free = (expansion * robot.of_voxels("amplitude") != 0.0) & (robot.of_voxels("frequency") == 0.0)
-            found.append(np.insert(robot.cells[free], 0, number, axis=1))
+            found.append(np.insert(robot.cells[_obeys(robot)], 0, number, axis=1))
         return np.concatenate(found)
 
-    def _channels(self) -> np.ndarray:
+    @cached_property
+    def channels(self) -> np.ndarray:
+        """Channel that each voxel obeys, -1 where it obeys none, shape [voxels]."""
         number = {tuple(key): k for k, key in enumerate(self.obeying.tolist())}
-        if not number:
-            return np.full(self.voxel_count, -1)
-        keys = [(k % self.group, *cell) for k, robot in enumerate(self.robots) for cell in robot.cells.tolist()]
-        return np.array([number.get(key, -1) for key in keys])
+        found = np.full(self.voxel_count, -1)
+        for k, robot in enumerate(self.robots if number else ()):
+            free = np.flatnonzero(_obeys(robot))
+            keys = [(k % self.group, *cell) for cell in robot.cells[free].tolist()]
+            found[self.first_voxel[k] + free] = [number.get(key, -1) for key in keys]
+        return found
 
     def _upload(self) -> Any:
         tables, types = self.types.Tables(), self.types
@@ -216,7 +216,7 @@ class Model:
             "world_of": (self.world_of_voxel, wp.int32), "begins": (self.first_of_world, wp.int32),
             "places": (self.places, wp.vec3d), "sides": (self.of_voxels("side"), wp.float64),
             "bases": (bases, types.real), "crests": (self._crests(), types.real), "waves": (waves, wp.vec4d),
-            "channels": (self._channels(), wp.int32),
+            "channels": (self.channels, wp.int32),
             "curve_strains": (shifted.curve[:, 0], types.real), "curve_stresses": (shifted.curve[:, 1], types.real),
             **self._outside(), **self._fields(), **bonds, **self._near(),
         }  # fmt: skip
@@ -389,6 +389,12 @@ def rounding_errors(numbers: np.ndarray, factor: float) -> np.ndarray:
     """What float64 adds to whole numbers times a factor when it rounds them, exactly (after Dekker)."""
     high = float(np.float32(factor))  # products of its digits with small numbers are exact, as those of the rest
     return np.asarray((numbers * factor - numbers * high) - numbers * (factor - high))
+
+
+def _obeys(robot: Robot) -> np.ndarray:
+    """Whether each voxel is actuated but has no wave, shape [voxels]."""
+    expansion = np.array([material.expansion for material in robot.materials])[robot.material_of]
+    return np.asarray((expansion * robot.of_voxels("amplitude") != 0.0) & (robot.of_voxels("frequency") == 0.0))
 
 
 class _Shifted:

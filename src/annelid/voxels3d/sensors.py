@@ -65,20 +65,16 @@ class PartSensor(Sensor):
         return self._of_each(own, part) if self.each else self._of_part(own, part)
 
     def _of_each(self, own: Solver, part: _Part) -> Reading:
-        counts = np.diff(part.now().first)
-        if (counts != counts[0]).any():
-            raise InvalidValue(
-                f"robots of different worlds have {counts.min()} to {counts.max()} voxels in this part: a sensor of "
-                "each voxel needs as many in every world."
-            )
+        there = part.now().voxels.reshape(own.worlds, -1) >= 0
         size = 3 if self.quantity in _UNITS else 1
-        kind, shape = _KINDS[self.quantity], (own.worlds, int(counts[0]))
+        kind, shape = _KINDS[self.quantity], there.shape
         none = wp.zeros((0, 0), dtype=Sums, device=own.device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             part.now().read(own, state, kind, size, first, none, out, shape)
 
-        return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""))
+        missing = None if there.all() else np.repeat(there, size, axis=1)
+        return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""), there=missing)
 
     def _of_part(self, own: Solver, part: _Part) -> Reading:
         quantity, device = self.quantity, own.device
@@ -136,9 +132,14 @@ class _Part:
         model = solver.model
         distinct = {id(robot): robot for robot in model.robots}
         found = {key: _chosen(robot, where) for key, robot in distinct.items()}
-        self._members = _Members(model, [found[id(robot)] for robot in model.robots])
+        numbers = [found[id(robot)] for robot in model.robots]
         stays = each or not (where is None or callable(where))
-        self._cells = [robot.cells[found[id(robot)]] for robot in model.robots] if stays else None
+        self._cells = [robot.cells[some] for robot, some in zip(model.robots, numbers, strict=True)] if stays else None
+        if self._cells is not None and each:
+            self._cells = _side_by_side(self._cells, model.group)
+            pairs = zip(self._cells, model.robots, strict=True)
+            numbers = [numbers_of(cells, robot.cells) for cells, robot in pairs]
+        self._members = _Members(model, numbers)
 
     def now(self) -> _Members:
         """The voxels of the part."""
@@ -188,8 +189,20 @@ class _Members:
     def linked(self) -> bool:
         """Whether every world has a link between two members."""
         beyond = self.model.tables.next.numpy().reshape(-1, 3)[self.voxels]
-        joined = ((beyond >= 0) & (self.inside[beyond] == 1)).any(axis=1)
+        joined = ((beyond >= 0) & (self.inside[beyond] == 1)).any(axis=1) & (self.voxels >= 0)
         return bool(np.logical_or.reduceat(joined, self.first[:-1]).all())
+
+
+def _side_by_side(cells: list[np.ndarray], group: int) -> list[np.ndarray]:
+    """As many cells of each robot as of its like in other worlds, sorted; (-1, -1, -1) where a robot has it not."""
+    found: list[np.ndarray] = [np.zeros((0, 3), int)] * len(cells)
+    for first in range(group):
+        own = cells[first::group]
+        alike = all(one is own[0] or np.array_equal(one, own[0]) for one in own)
+        every = own[0] if alike else np.unique(np.concatenate(own), axis=0)
+        for k, one in enumerate(own):
+            found[first + k * group] = every if alike else np.where(numbers_of(every, one)[:, None] >= 0, every, -1)
+    return found
 
 
 def _chosen(robot: Robot, where: Where | None, *, edited: bool = False) -> np.ndarray:

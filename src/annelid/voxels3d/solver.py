@@ -103,8 +103,16 @@ class Solver:
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """One channel for each voxel that is actuated but has no wave, where all worlds have the same ones."""
+        """One channel for each place at which a world has a voxel that is actuated but has no wave."""
         return self.model.controls
+
+    @property
+    def controls_there(self) -> np.ndarray:
+        """Whether each world has a voxel that obeys each channel, shape [worlds, channels]."""
+        there = np.zeros((self.worlds, len(self.controls)), bool)
+        obeying = np.flatnonzero(self.model.channels >= 0)
+        there[self.model.world_of_voxel[obeying], self.model.channels[obeying]] = True
+        return there
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""

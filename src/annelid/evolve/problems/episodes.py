@@ -26,7 +26,8 @@ class Episodes:
     def __init__(self, worlds: Worlds, controller: Controller, program: Program) -> None:
         self.worlds, self._controller = worlds, controller
         ends = np.ones(worlds.action_size)
-        self._brains = SideBySide(program, worlds.count, -ends, ends, worlds.device)
+        every = np.ones((worlds.count, worlds.action_size), bool)
+        self._brains = SideBySide([program] * worlds.count, -ends, ends, worlds.device, channels=every)
 
     def __call__(self, rows: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         """Return, mean square of the actions and share of the time that each episode lasted, shape [n, 3].

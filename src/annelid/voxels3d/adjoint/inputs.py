@@ -56,12 +56,11 @@ class Actuation:
         )
         self._bases = np.asarray(model.tables.bases.numpy(), float)
         self._ramps = np.asarray(model.tables.waves.numpy(), float)[:, 3]
-        self.channels = np.asarray(model.tables.channels.numpy(), int)
-        self.controls = len(model.controls)
+        self.channels = model.channels
         obeys = (self.expansion * self.amplitude != 0.0) & (self.frequency == 0.0)
         self.drives = np.where(obeys, COMMANDED, np.where(self.expansion * self.frequency != 0.0, WAVING, STILL))
-        self.held = np.zeros((model.world_count, 1, int(np.diff(model.first_of_world).max())))
-        if self.controls:  # what ramps of commands lead to
+        self.held = np.zeros((model.world_count, 1, 1))
+        if model.controls:  # what ramps of commands lead to
             self.held = np.asarray(state.commands.numpy(), float).reshape(model.world_count, 1, -1, 4)[..., 1]
 
     def changed(self, values: Mapping[str, np.ndarray], padding: Padding) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -73,9 +72,8 @@ class Actuation:
             least = float((self._bases - np.abs(change)).min())
             raise InvalidValue(f"a voxel would shrink to {least:.3g} of its size: use a smaller amplitude.")
         waves = np.column_stack([change, now["frequency"], now["phase"], self._ramps])
-        table = values.get("controls", self.held)  # of worlds, intervals and channels or things
-        columns = self.channels if self.controls else padding.local
-        commands = np.asarray(table[padding.world_of, :, np.maximum(columns, 0)], float).T
+        table = values.get("controls", self.held)  # of worlds, intervals and channels
+        commands = np.asarray(table[padding.world_of, :, np.maximum(self.channels, 0)], float).T
         return self.drives, waves, commands
 
     def rates(
@@ -90,8 +88,7 @@ class Actuation:
         if "controls" in values:
             by_controls = np.zeros(values["controls"].shape)
             there = np.flatnonzero(self.drives == COMMANDED)
-            columns = (self.channels if self.controls else padding.local)[there]
-            by_controls[padding.world_of[there], :, columns] = by_table[:, there].T
+            by_controls[padding.world_of[there], :, self.channels[there]] = by_table[:, there].T
             found["controls"] = by_controls
         return found
 
@@ -140,7 +137,7 @@ def inputs_of(model: Model, state: Any, padding: Padding, actuation: Actuation, 
     speeds = np.asarray(state.velocities.numpy(), float)
     gravity = np.broadcast_to(np.asarray(model.world.gravity, float), (padding.worlds, 3))
     of_voxels, of_axes = ("world", "voxel"), ("world", "voxel", "axis")
-    table = ("world", "interval", "control" if actuation.controls else "voxel")
+    table = ("world", "interval", "control")
     listed = [
         Input("controls", table, actuation.held, 1, "", "commands from -1 to 1 of voxels that have no wave", -1.0, 1.0,
               idle=commands),
