@@ -147,6 +147,10 @@ class UnlikelyUnit(UserWarning):
     """A number is so small or large that it may be meant in another unit."""
 
 
+class FarAway(UserWarning):
+    """A body is so far from the origin that numbers in single precision tell its points apart only coarsely."""
+
+
 class FallsForever(UserWarning):
     """A body that nothing holds is simulated under gravity without anything to land on."""
 

@@ -1,4 +1,4 @@
-"""Warnings of numbers that may be meant in another unit, and of bodies that nothing holds."""
+"""Warnings of numbers that may be meant in another unit, of bodies far away, and of those that nothing holds."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import math
 import warnings
 from collections.abc import Sequence
 
-from annelid.core.errors import FallsForever, UnlikelyUnit
+import numpy as np
+
+from annelid.core.errors import FallsForever, FarAway, UnlikelyUnit
 
 _WIDEST = 10.0  # [m]: a soft body that is wider is probably in millimetres
+_FINEST = 1.0e-4  # of a coordinate, which float32 divides into 1.7e7 parts: of a pitch like this it keeps 1,700
 _DENSEST = 2.3e4  # [kg/m³]: osmium, the densest matter on earth, has 22,590
 
 
@@ -72,5 +75,25 @@ def warn_of_falling(what: str, gravity: Sequence[float], *, held: bool, stacklev
             f"nothing holds {what}, which falls for ever: give obstacles=[annelid.shapes.Plane()] to land on, hold a "
             "part of it, or switch gravity off with gravity=(0, 0, 0).",
             FallsForever,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_far(what: str, points: np.ndarray, pitch: float, remedy: str, *, stacklevel: int) -> None:
+    """Warn of a body whose points have few digits left for how they move against each other.
+
+    Args:
+        what: The body: "the bed".
+        points: Its points, which are kept in single precision [m], shape [n, axes].
+        pitch: Distance of neighbouring points [m].
+        remedy: What to do, such as to move it.
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    furthest = float(np.abs(points).max(initial=0.0))
+    if pitch < _FINEST * furthest:
+        warnings.warn(
+            f"{what} is {furthest:.3g} m from the origin and its points are {pitch:.3g} m apart, of which single "
+            f"precision keeps {pitch / np.spacing(np.float32(furthest)):.2g} parts there: it moves wrongly; {remedy}.",
+            FarAway,
             stacklevel=stacklevel + 1,
         )

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from annelid.core.errors import StepTooLong
-from annelid.core.unlikely import warn_of_falling, warn_of_size
+from annelid.core.unlikely import warn_of_falling, warn_of_far, warn_of_size
 from annelid.grains.model import Model, is_free
 from annelid.grains.rigid import Solid, Touched
 from annelid.grains.start import distance
@@ -30,6 +30,9 @@ def warn_of_beginnings(model: Model, *, stacklevel: int) -> None:
     if len(model.bed):
         warn_of_size("the bed", float(np.ptp(model.bed.positions, axis=0).max()), stacklevel=stacklevel + 1)
         warn_of_falling("the bed", model.world.gravity, held=held, stacklevel=stacklevel + 1)
+        own = model.bed.radii[: model.count - model.guests]  # points of soft bodies are listed after the grains
+        pitch, remedy = 2.0 * float(own.min()), "move it, and what it touches, to the origin"
+        warn_of_far("the bed", model.bed.positions, pitch, remedy, stacklevel=stacklevel + 1)
     for number, body in touched:
         if is_free(body) and body.rigid.points > 0:
             for place, other in touched:

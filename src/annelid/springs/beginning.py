@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annelid.core.unlikely import warn_of_falling
+from annelid.core.unlikely import warn_of_falling, warn_of_far
 from annelid.shapes.beginning import depths_inside, warn_inside
 from annelid.springs.body import Body
 from annelid.springs.collisions import pieces_of
@@ -23,6 +23,10 @@ def warn_of_beginnings(model: Model, *, stacklevel: int) -> None:
     acted_on = body.fixed.any() or body.guides.any() or body.forces.any() or world.forces or world.constraints
     held = bool(world.obstacles or acted_on)
     warn_of_falling("the body", world.gravity, held=held, stacklevel=stacklevel + 1)
+    if model.numpy_real is np.float32 and body.spring_count:
+        remedy = "move it, and what it touches, to the origin, or give precision='float64'"
+        pitch = float(np.median(body.rest_lengths))
+        warn_of_far("the body", body.positions, pitch, remedy, stacklevel=stacklevel + 1)
     for contact in world.contacts:
         depths = _depths(body, world, contact)
         remedy = "set it apart with body.moved((x, y, z))"

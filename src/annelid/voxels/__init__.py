@@ -12,7 +12,7 @@ from annelid.core.arrays import as_numbers
 from annelid.core.device import device as choose_device
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
-from annelid.core.unlikely import warn_of_falling
+from annelid.core.unlikely import warn_of_falling, warn_of_far
 from annelid.shapes.values import require_count, step_or
 from annelid.voxels import evogym, sensors
 from annelid.voxels.energy import energy_of
@@ -118,4 +118,8 @@ def simulation(
     model = Model(each * worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
     held = bool(obstacles) or all(robot.loads or robot.fixed.any() for robot in group)
     warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
+    if model.numpy_real is np.float32:
+        pitch = min(material.side_length for robot in group for material in robot.materials)
+        remedy = "place it near the origin with positions=, or give precision='float64'"
+        warn_of_far("the robot", model.corners, pitch, remedy, stacklevel=3)
     return Simulation(Solver(model, threads=threads))
