@@ -13,7 +13,7 @@ import numpy as np
 from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.files import as_path
+from annelid.core.files import as_path, replaced
 from annelid.core.options import is_among, require_words
 
 LengthUnit = Literal["m", "cm", "mm"]
@@ -92,7 +92,8 @@ class Tracks(Described):
         """Write a table that `read_tracks` reads, in metres and seconds."""
         header = ",".join(["t [s]", *(f"{name}_{axis} [m]" for name in self.names for axis in "xyz")])
         table = np.column_stack([self.times, self.places.reshape(len(self.times), -1)])
-        np.savetxt(as_path(path), table, delimiter=",", header=header, comments="", fmt="%.9g")
+        with replaced(as_path(path)) as temporary:
+            np.savetxt(temporary, table, delimiter=",", header=header, comments="", fmt="%.9g")
         return as_path(path)
 
     def _require_moments(self) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.compiled_once import turn
+from annelid.core.errors import InvalidValue
+from annelid.core.files import replaced
 
 
 def share_compiled_headers() -> None:
@@ -67,19 +69,7 @@ def _copy_new(source: Path, target: Path) -> None:
     try:
         for header in source.glob("*.pch"):
             if not (target / header.name).exists():
-                target.mkdir(parents=True, exist_ok=True)
-                _publish(header, target / header.name)
-    except OSError:
+                with replaced(target / header.name) as temporary:
+                    shutil.copy(header, temporary)
+    except (OSError, InvalidValue):
         pass
-
-
-def _publish(header: Path, target: Path) -> None:
-    """Copy a file so that others see all of it or nothing."""
-    number, name = tempfile.mkstemp(dir=target.parent, suffix=".part")
-    os.close(number)
-    try:
-        shutil.copy(header, name)  # with its mode: a temporary file is for its owner alone
-        os.replace(name, target)
-    except OSError:
-        os.unlink(name)
-        raise

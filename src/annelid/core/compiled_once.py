@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from annelid.core.file_locks import try_lock, unlock
+from annelid.core.file_locks import open_lock, try_lock, unlock
 
 LOCKS = 64
 """Files that are locked; two modules seldom share one, and nothing is left behind for each module."""
@@ -72,7 +72,7 @@ def turn(cache: Path, name: str) -> Iterator[None]:
 
 def _open(path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    return open_lock(path)
 
 
 def _wait(file: int) -> bool:

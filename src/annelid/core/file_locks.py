@@ -11,6 +11,11 @@ from pathlib import Path
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)  # of a file system that has none
 
 
+def open_lock(path: Path) -> int:
+    """Open a file that is there to be locked, made where it is missing; a link of that name is refused."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | (0 if sys.platform == "win32" else os.O_NOFOLLOW), 0o666)
+
+
 def is_there(file: int, path: Path) -> bool:
     """Whether an open file is still the one of that name."""
     try:

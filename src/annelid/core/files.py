@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,15 +51,32 @@ def make_folder_of(path: Path) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` that takes its place if the block succeeds and is removed if it does not."""
+    """A file that takes the place of `path` if the block succeeds, and is removed if it does not.
+
+    It lies in a new folder beside `path`, whose name nobody can guess and where nobody else may write: whoever else
+    writes `path` at the same time, or has planted links, does not touch it.
+    """
     make_folder_of(path)
     _require_replaceable(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with new_folder_beside(path) as folder:
+        temporary = folder / path.name
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        except OSError as error:
+            if error.filename == str(temporary):
+                error.filename, error.filename2 = str(path), None
+            raise
+
+
+@contextmanager
+def new_folder_beside(path: Path) -> Iterator[Path]:
+    """A new folder beside `path`, for its owner alone, which is removed with what is in it."""
+    folder = tempfile.mkdtemp(prefix=".", suffix=".part", dir=path.parent)
     try:
-        yield temporary
-        os.replace(temporary, path)
+        yield Path(folder)
     finally:
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _require_replaceable(path: Path) -> None:

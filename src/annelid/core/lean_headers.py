@@ -16,6 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from annelid.core.errors import InvalidValue
+from annelid.core.files import replaced
+
 LEFT_OUT = re.compile(r"(mesh|bvh|volume|texture|noise|tile\w*)\.h")
 """Headers that only kernels need which name something of them."""
 
@@ -81,7 +84,7 @@ def _folder(source: str, options: dict[str, Any]) -> Path | None:
         return None
     try:
         _write(folder / "builtin.h", text, (native / "builtin.h").stat().st_mtime_ns)
-    except OSError:  # a folder that cannot be written stays as it is
+    except (OSError, InvalidValue):  # a folder that cannot be written stays as it is
         return None
     return folder
 
@@ -114,14 +117,6 @@ def _write(path: Path, text: str, time: int) -> None:
     """Write a file that is not there, dated so that what was compiled from an earlier one stays valid."""
     if path.exists():
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(number, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)  # a temporary file is for its owner alone
-        os.utime(name, ns=(time, time))
-        os.replace(name, path)
-    except OSError:
-        os.unlink(name)
-        raise
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        os.utime(temporary, ns=(time, time))

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from annelid.core.errors import FolderInUse, InvalidValue
-from annelid.core.file_locks import is_there, try_lock, unlock
+from annelid.core.file_locks import is_there, open_lock, try_lock, unlock
 
 LOCK = ".annelid-lock"
 _TRIES = 100
@@ -64,7 +64,7 @@ def _locked(folder: Path, path: Path) -> int:
     for more in reversed(range(_TRIES)):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            file = open_lock(path)
         except FileNotFoundError:
             if not more:
                 raise

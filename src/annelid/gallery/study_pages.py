@@ -40,7 +40,8 @@ def write_study(name: str, folder: Path, *, device: str = "auto", threads: int |
             raise AnnelidError(f"the study {name} has drawn nothing.")
         _write_page(name, (kind.__doc__ or "").strip(), study.measure(found), plots, folder / PAGE)
         write_preview(_appearing(plots), folder / PREVIEW)
-        shutil.copyfile(plots[0], folder / PICTURE)
+        with replaced(folder / PICTURE) as temporary:
+            shutil.copyfile(plots[0], temporary)
 
 
 def _appearing(plots: Sequence[Path]) -> list[np.ndarray]:

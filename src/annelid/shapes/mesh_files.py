@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.core.files import as_path
+from annelid.core.files import as_path, replaced
 from annelid.shapes.values import Floats, Indices, require_positive
 
 SUFFIXES = (".stl", ".obj", ".ply")
@@ -39,12 +39,10 @@ def write_triangles(path: str | os.PathLike[str], vertices: Floats, triangles: I
     """Write a mesh; the suffix chooses the format. STL keeps single precision only."""
     path = as_path(path)
     encode = _ENCODERS[_suffix(path)]
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(encode(vertices, triangles))
-        os.replace(part, path)
+        with replaced(path) as part:
+            part.write_bytes(encode(vertices, triangles))
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise InvalidValue(f"{path} cannot be written: {error.strerror}.") from None
 
 

@@ -6,7 +6,6 @@ sizes; an image of odd size is extended by a copy of its last row or column.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, MissingPackage
-from annelid.core.files import as_path, make_folder_of
+from annelid.core.files import as_path, replaced
 from annelid.core.packages import installation, optional
 from annelid.core.pool import Job, Pool
 from annelid.core.recording import Recorder, Recording
@@ -63,13 +62,11 @@ class VideoWriter:
             raise InvalidValue(f"fps {fps} must be between {_LEAST_FPS} and 1000.")
         if size[0] < 2 or size[1] < 2:
             raise InvalidValue(f"video size {size} must be at least 2 by 2.")
-        self._partial = self.path.with_name(f".{self.path.stem}.{os.getpid()}.part{self.path.suffix.lower()}")
         self._encoder: _Encoder | None = None
+        self._writing = self._written()
 
     def __enter__(self) -> VideoWriter:
-        kind = _Mp4 if self.path.suffix.lower() == ".mp4" else _Gif
-        make_folder_of(self.path)
-        self._encoder = kind(self._partial, self.size, self.fps)
+        self._writing.__enter__()
         return self
 
     def write(self, frame: np.ndarray) -> None:
@@ -87,21 +84,24 @@ class VideoWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        encoder, self._encoder = self._encoder, None
-        try:
-            if encoder is not None:
-                encoder.close()
-            if kind is None:
-                self._finish()
-        finally:
-            self._partial.unlink(missing_ok=True)
+        self._writing.__exit__(kind, error, trace)
 
-    def _finish(self) -> None:
-        if self.frames == 0:
-            raise InvalidValue(f"video {self.path.name!r} would have no image; it was not written.")
-        if not self._partial.exists() or self._partial.stat().st_size == 0:
-            raise AnnelidError(f"video {self.path.name!r} could not be encoded; it was not written.")
-        os.replace(self._partial, self.path)
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        suffix = self.path.suffix.lower()
+        with replaced(self.path) as temporary:
+            written = temporary.with_suffix(suffix)  # which chooses the kind
+            encoder = self._encoder = (_Mp4 if suffix == ".mp4" else _Gif)(written, self.size, self.fps)
+            try:
+                yield
+            finally:
+                self._encoder = None
+                encoder.close()
+            if self.frames == 0:
+                raise InvalidValue(f"video {self.path.name!r} would have no image; it was not written.")
+            if not written.exists() or written.stat().st_size == 0:
+                raise AnnelidError(f"video {self.path.name!r} could not be encoded; it was not written.")
+            written.replace(temporary)
 
 
 def require_mp4() -> Any:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from annelid import voxels3d
 from annelid.core.errors import PartlyUsed
+from annelid.core.files import replaced
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, Scene, parameter
 from annelid.core.simulation import Simulation
@@ -98,7 +99,7 @@ class RobotFile(Checked):
             written.append(folder / f"{self.name}.history")
             source = simulation.attachments["history"]
             source.seek(0)
-            with written[-1].open("w", encoding="utf-8") as file:
+            with replaced(written[-1]) as temporary, temporary.open("w", encoding="utf-8") as file:
                 shutil.copyfileobj(source, file)
             source.seek(0, 2)
         return written

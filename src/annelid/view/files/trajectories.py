@@ -13,17 +13,15 @@ A part that changes its topology goes on as `PART.1`, `PART.2` and so on, each w
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import make_folder_of, replaced
+from annelid.core.files import make_folder_of, new_folder_beside, replaced
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Mesh, Spheres
 from annelid.view.files.parts import finite_parts, radii_of
@@ -135,18 +133,23 @@ def _write_json(path: Path, values: Mapping[str, object]) -> None:
     path.write_text(json.dumps(values, indent=1), encoding="utf-8")
 
 
+_TRIES = 100
+
+
 @contextmanager
 def _replaced_folder(path: Path) -> Iterator[Path]:
     """A new folder that takes the place of an older one of Zarr if the block succeeds; anything else is kept."""
     if path.exists() and not (path / ".zgroup").is_file():
         raise InvalidValue(f"{path} is there and is no folder of Zarr: choose another name.")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     make_folder_of(path)
-    temporary.mkdir()
-    try:
+    with new_folder_beside(path) as folder:
+        temporary = folder / "new"
+        temporary.mkdir()
         yield temporary
-        if path.exists():
-            shutil.rmtree(path)
-        temporary.replace(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        for number in range(_TRIES):
+            with suppress(FileNotFoundError):
+                path.replace(folder / f"old{number}")
+            with suppress(OSError):  # somebody else has just put theirs there
+                temporary.replace(path)
+                return
+        raise InvalidValue(f"{path} changes hands all the time: choose another name.")

@@ -8,13 +8,12 @@ time code is a frame where frames are evenly spaced.
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annelid.core.files import make_folder_of
+from annelid.core.files import replaced
 from annelid.core.packages import optional
 from annelid.core.snapshot import Mesh, Spheres, host_array
 from annelid.view.camera.camera import Camera
@@ -29,13 +28,10 @@ def write_usd(reel: Reel, path: Path) -> None:
     """Write all frames to a .usda, .usdc or .usd file; the last of these is binary."""
     optional("pxr", purpose="USD", extra="export", package="usd-core")
     reel.require_memory("a USD file")
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix.lower()}")  # the suffix chooses the kind
-    make_folder_of(path)
-    try:
-        _Stage(reel, str(temporary)).write()
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replaced(path) as temporary:
+        written = temporary.with_suffix(path.suffix.lower())  # which chooses the kind
+        _Stage(reel, str(written)).write()
+        written.replace(temporary)
 
 
 class _Stage:
