@@ -40,7 +40,15 @@ def test_a_second_process_finds_what_the_first_compiled(tmp_path: Path, monkeypa
         sharing(pch_dir=str(tmp_path / process), use_precompiled_headers=True)
     assert compiler.made == 1
     assert (tmp_path / "two" / "builtin.pch").read_bytes() == b"compiled"
-    assert len(list((tmp_path / "cache").glob("wp_annelid_headers_*/*"))) == 1  # no parts left behind
+    shared = sorted((tmp_path / "cache").glob("wp_annelid_headers_*/*"))
+    assert [path.name for path in shared] == ["builtin.pch", "builtin.pch.sha256"]  # no parts left behind
+    for number, path in enumerate(shared):  # what is damaged is compiled again
+        path.write_bytes(path.read_bytes()[:3])
+        for process in (f"damaged-{number}", f"mended-{number}"):
+            (tmp_path / process).mkdir()
+            sharing(pch_dir=str(tmp_path / process), use_precompiled_headers=True)
+            assert (tmp_path / process / "builtin.pch").read_bytes() == b"compiled"
+        assert compiler.made == 2 + number
 
 
 def test_builds_without_headers_and_folders_that_cannot_be_made(

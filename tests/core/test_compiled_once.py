@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import warp as wp
 from warp._src import codegen
 from warp._src.context import Module
 
@@ -51,6 +54,59 @@ def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
     second.join()
     assert module.built == 1
     assert in_turn(*arguments) is False
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def count_up(values: wp.array[wp.int32]):
+    values[wp.tid()] = wp.tid() + 41
+
+
+def counted() -> list[int]:
+    """What the kernel gives after it was loaded again from the folder."""
+    count_up.module.unload()
+    values = wp.zeros(2, dtype=wp.int32, device="cpu")
+    wp.launch(count_up, 2, [values], device="cpu")
+    return list(values.numpy())
+
+
+def halved(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def emptied(content: bytes) -> bytes:
+    return b""
+
+
+def flipped(content: bytes) -> bytes:
+    return bytes([content[0] ^ 255]) + content[1:-1] + bytes([content[-1] ^ 1])
+
+
+def replaced_by_noise(content: bytes) -> bytes:
+    return np.random.default_rng(0).bytes(len(content))
+
+
+@pytest.mark.parametrize("damage", [halved, emptied, flipped, replaced_by_noise, None])
+def test_damaged_files_are_compiled_again(damage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    assert counted() == [41, 42]
+    files = sorted(next(tmp_path.glob("*count_up*")).iterdir())
+    assert sorted({path.suffix for path in files}) == [".cpp", ".meta", ".o", ".sha256"]
+    for some in ([path] for path in files), [files]:
+        for damaged in some:
+            whole = {path: path.read_bytes() for path in damaged}
+            for path, content in whole.items():
+                path.unlink() if damage is None else path.write_bytes(damage(content))
+            assert counted() == [41, 42]
+            assert all(compiled_once.is_whole(path) for path in files if path.suffix == ".o")
+
+
+def test_what_is_whole_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    assert counted() == [41, 42]
+    code = next(tmp_path.glob("*count_up*/*.o"))
+    before = code.stat().st_mtime_ns
+    assert counted() == [41, 42]
+    assert code.stat().st_mtime_ns == before
 
 
 def test_patience_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,7 @@ def test_nobody_else_reaches_the_file_before_it_is_whole(tmp_path: Path) -> None
 def test_what_fails_leaves_what_was_there(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
+
     def fail() -> None:
         with replaced(path) as temporary:
             temporary.write_text("half")

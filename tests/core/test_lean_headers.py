@@ -59,6 +59,15 @@ def test_a_header_that_is_written_again_has_the_same_date(cache: Path) -> None:
     assert dates[0] == dates[1]
 
 
+def test_a_damaged_header_is_written_again(cache: Path) -> None:
+    folder = _folder(PLAIN, RELEASE)
+    assert folder is not None
+    whole = (folder / "builtin.h").read_bytes()
+    (folder / "builtin.h").write_bytes(whole[: len(whole) // 2])
+    assert _folder(PLAIN, RELEASE) == folder
+    assert (folder / "builtin.h").read_bytes() == whole
+
+
 def test_folders_that_flags_or_files_cannot_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     for name in ("with space", "file"):

@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from annelid.core.compiled_once import turn
+from annelid.core.compiled_once import is_whole, turn, write_digest
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 
@@ -46,10 +46,13 @@ class _Sharing:
             return
         shared = _folder(str(options.get("extra_flags")))
         # Who comes first compiles headers; who comes at the same time waits for them, which takes no core.
-        with nullcontext() if any(shared.glob("*.pch")) else turn(shared.parent, "headers"):
-            _copy_new(shared, Path(private))
+        own = Path(private)
+        with nullcontext() if _fetched(shared, own) else turn(shared.parent, "headers"):
+            known = _fetched(shared, own)
             self._build(*arguments, **options)  # with headers that it cannot read, Warp compiles without
-            _copy_new(Path(private), shared)
+            for header in own.glob("*.pch"):
+                if header.name not in known and _copy(header, shared):
+                    write_digest(shared / header.name)
 
 
 def _folder(flags: str) -> Path:
@@ -64,12 +67,19 @@ def _folder(flags: str) -> Path:
     return Path(wp.config.kernel_cache_dir or tempfile.gettempdir()) / f"wp_annelid_headers_{digest}"
 
 
-def _copy_new(source: Path, target: Path) -> None:
-    """Copy the headers that the target lacks; a folder that cannot be written stays as it is."""
+def _fetched(shared: Path, own: Path) -> list[str]:
+    """Headers that both folders have, after those that are whole were copied to one's own."""
+    for header in shared.glob("*.pch"):
+        if not (own / header.name).exists() and is_whole(header):
+            _copy(header, own)
+    return [header.name for header in shared.glob("*.pch") if (own / header.name).exists()]
+
+
+def _copy(header: Path, folder: Path) -> bool:
+    """Whether a header was copied to a folder, which stays as it is where it cannot be written."""
     try:
-        for header in source.glob("*.pch"):
-            if not (target / header.name).exists():
-                with replaced(target / header.name) as temporary:
-                    shutil.copy(header, temporary)
+        with replaced(folder / header.name) as temporary:
+            shutil.copy(header, temporary)
     except (OSError, InvalidValue):
-        pass
+        return False
+    return True

@@ -114,9 +114,9 @@ def _inlined(name: str, folder: Path, seen: set[str]) -> str:
 
 
 def _write(path: Path, text: str, time: int) -> None:
-    """Write a file that is not there, dated so that what was compiled from an earlier one stays valid."""
-    if path.exists():
+    """Write a file that does not hold this, dated so that what was compiled from an earlier one stays valid."""
+    if path.exists() and path.read_bytes() == text.encode():
         return
     with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(text.encode())
         os.utime(temporary, ns=(time, time))
