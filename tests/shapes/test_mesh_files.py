@@ -156,7 +156,7 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 def test_a_large_file_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     path = tmp_path / "large.obj"
     path.write_bytes(b"v 0 0 0\n" * 1000)
-    with pytest.raises(InvalidMesh, match="has 8000 bytes, more than 4000; simplify"):
+    with pytest.raises(InvalidMesh, match="has 8000 bytes, more than the 4000 that it may have; simplify"):
         TriangleMesh.read(path, max_bytes=4000)
     with pytest.raises(InvalidValue, match="max_bytes = -1 cannot be used; give a finite number above 0"):
         TriangleMesh.read(path, max_bytes=-1)

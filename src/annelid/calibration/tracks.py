@@ -13,7 +13,7 @@ import numpy as np
 from annelid.core.arrays import as_numbers
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.files import as_path, replaced
+from annelid.core.files import as_path, read_text, replaced
 from annelid.core.options import is_among, require_words
 
 LengthUnit = Literal["m", "cm", "mm"]
@@ -165,12 +165,12 @@ def _scale(path: Path, given: str | None, written: str, known: Mapping[str, floa
 def _rows(path: Path) -> tuple[list[str], np.ndarray]:
     """The names in the first line, and the numbers below them; gaps are NaN."""
     try:
-        if path.stat().st_size > _LARGEST:
-            raise FileFormatError(f"{path} is larger than {_LARGEST >> 20} MB: cut it to what is to be fitted.")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, most=_LARGEST, encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileFormatError(f"there is no {path}: give the path of a table of tracks.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read as a table of text: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
         raise FileFormatError(f"{path} cannot be read as a table of text: {error}.") from error
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(lines) < 2:

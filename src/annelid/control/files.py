@@ -9,6 +9,7 @@ from typing import Any
 
 from annelid.control.controller import Controller, controller_from_dict
 from annelid.core.errors import AnnelidError, FileFormatError
+from annelid.core.files import read_text
 
 BEST = "best.json"
 """File of a search, in its folder, with the best robots that it has found."""
@@ -24,7 +25,7 @@ def read_controller(path: str | Path) -> Controller:
     path = Path(path)
     path = path / BEST if path.is_dir() else path
     try:
-        found = _controller_in(json.loads(path.read_text(encoding="utf-8")))
+        found = _controller_in(json.loads(read_text(path)))
         return controller_from_dict(dict(found))
     except OSError as error:
         raise FileFormatError(f"the controller {path} cannot be read: {error.strerror}; {_REMEDY}.") from None

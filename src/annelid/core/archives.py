@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import replaced
+from annelid.core.files import open_regular, replaced
 
 Arrays = dict[str, np.ndarray]
 
@@ -91,7 +91,7 @@ def read_archive(
     if not path.is_file():
         raise FileFormatError(f"there is no file {path}: give the path of {kind.title}.")
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_regular(path) as stored, zipfile.ZipFile(stored) as file:
             parts = _checked_parts(path, file, kind, path.stat().st_size if max_bytes is None else max_bytes)
             header = _read_header(path, file, parts, kind)
             if sorted(header["arrays"]) != sorted(parts):
@@ -107,7 +107,7 @@ def read_archive(
 def archive_header(path: Path) -> dict[str, Any] | None:
     """The header of an archive of whatever kind and version; None where the file is none."""
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_regular(path) as stored, zipfile.ZipFile(stored) as file:
             entry = file.getinfo(f"{_HEADER}.npy")
             most = min(_LARGEST_HEADER, _PACKED * path.stat().st_size)
             if entry.compress_type not in _KNOWN or entry.file_size > most:

@@ -1,15 +1,23 @@
-"""Writing files whole or not at all."""
+"""Files are written whole or not at all, and read where they are regular ones that are not too large."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from annelid.core.errors import InvalidValue
+
+MOST_BYTES = 1 << 28
+"""Largest file that is read as a whole where its reader names no other size [B]."""
 
 
 def require_folder(folder: Path) -> None:
@@ -37,6 +45,33 @@ def as_path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)) or not str(path) or "\0" in str(path):
         raise InvalidValue(f"a file must be named by a text or a path, not by {path!r:.60}.")
     return Path(path)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file to be read; a folder, a device and a pipe, which would wait for its writer, are refused at once."""
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115 (closed by whoever reads it)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a regular file, but a device or a pipe", str(path))
+    return file
+
+
+def read_bytes(path: Path, *, most: float = MOST_BYTES) -> bytes:
+    """What is in a regular file that has at most so many bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"it has {size} bytes, more than the {most} that it may have", str(path))
+        return file.read(size)  # a buffer of its size, and not more where it grows
+
+
+def read_text(path: Path, *, most: float = MOST_BYTES, encoding: str = "utf-8", errors: str = "strict") -> str:
+    """The text in a regular file that has at most so many bytes, with lines that end as Python's do."""
+    return io.TextIOWrapper(io.BytesIO(read_bytes(path, most=most)), encoding=encoding, errors=errors).read()
+
+
+def _at_once(name: str, flags: int) -> int:
+    return os.open(name, flags if sys.platform == "win32" else flags | os.O_NONBLOCK)
 
 
 def make_folder_of(path: Path) -> None:

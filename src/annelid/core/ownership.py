@@ -16,6 +16,7 @@ from pathlib import Path
 
 from annelid.core.errors import FolderInUse, InvalidValue
 from annelid.core.file_locks import is_there, open_lock, try_lock, unlock
+from annelid.core.files import read_text
 
 LOCK = ".annelid-lock"
 _TRIES = 100
@@ -88,7 +89,7 @@ def _locked(folder: Path, path: Path) -> int:
 
 def _owner(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()[:200] or "another process"
+        return read_text(path, errors="replace").strip()[:200] or "another process"
     except OSError:
         return "another process"
 

@@ -8,6 +8,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from annelid.core.errors import FileFormatError
+from annelid.core.files import read_bytes
 
 MOST_LEVELS = 1200
 """Levels of elements inside each other."""
@@ -30,10 +31,7 @@ def parse_xml(
         with_text: Whether what is written between elements is kept.
     """
     try:
-        size = path.stat().st_size
-        if size > most_bytes:
-            raise FileFormatError(f"{path} has {size} bytes, more than the {most_bytes} that a {what} file may have.")
-        content = path.read_bytes()
+        content = read_bytes(path, most=most_bytes)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
-from annelid.core.files import as_path
+from annelid.core.files import as_path, read_text
 from annelid.core.numbers import is_whole
 from annelid.core.own_files import is_own
 from annelid.core.recording.file_kinds import what_it_is
@@ -123,9 +123,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """An experiment from a TOML file."""
     path = as_path(path)
     try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise FileFormatError(f"{path} is too large for an experiment.")
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_text(path, most=_LARGEST_FILE))
     except OSError as error:
         raise FileFormatError(f"experiment {path} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

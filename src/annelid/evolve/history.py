@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import replaced
+from annelid.core.files import read_text, replaced
 
 
 class History:
@@ -74,8 +74,7 @@ class History:
 def read_history(path: str | Path) -> dict[str, np.ndarray]:
     """The columns of a history file by name, shape [generations, repetitions] each."""
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            names, *rows = list(csv.reader(file))
+        names, *rows = list(csv.reader(read_text(Path(path)).splitlines()))
         values = np.array(rows, float)
         repetitions = int(values[:, names.index("repetition")].max()) + 1
         return {name: values[:, i].reshape(-1, repetitions) for i, name in enumerate(names)}

@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from annelid import __version__
-from annelid.core.files import replaced
+from annelid.core.files import read_text, replaced
 from annelid.core.ownership import owned
 from annelid.gallery.entries import Entry, entries
 from annelid.gallery.filming import film
@@ -95,12 +95,12 @@ def _made(entry: Entry, gallery: Path) -> Made:
     if (gallery / key / DONE).is_file():
         return Made(entry, key)
     failed = gallery / key / FAILED
-    return Made(entry, None, failed.read_text(encoding="utf-8") if failed.is_file() else "")
+    return Made(entry, None, read_text(failed) if failed.is_file() else "")
 
 
 def _write_source(entry: Entry, path: Path) -> None:
     formatter: Any = HtmlFormatter(full=True, title=f"{entry.module}", linenos="table")
-    _write(path, highlight(entry.source.read_text(encoding="utf-8"), PythonLexer(), formatter))
+    _write(path, highlight(read_text(entry.source), PythonLexer(), formatter))
 
 
 def _write(path: Path, text: str) -> None:

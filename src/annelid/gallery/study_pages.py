@@ -15,7 +15,7 @@ import numpy as np
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import AnnelidError
-from annelid.core.files import replaced
+from annelid.core.files import read_bytes, replaced
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW, write_preview
@@ -83,7 +83,7 @@ def _write_page(name: str, text: str, measured: Sequence[Measurement], plots: Se
 
 
 def _encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode("ascii")
+    return base64.b64encode(read_bytes(path)).decode("ascii")
 
 
 _VERDICTS = {True: "yes", False: "no", None: ""}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import warnings
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.core.files import as_path, replaced
+from annelid.core.files import as_path, new_folder_beside, read_bytes
 from annelid.shapes.values import Floats, Indices, require_positive
 
 SUFFIXES = (".stl", ".obj", ".ply")
@@ -40,8 +41,10 @@ def write_triangles(path: str | os.PathLike[str], vertices: Floats, triangles: I
     path = as_path(path)
     encode = _ENCODERS[_suffix(path)]
     try:
-        with replaced(path) as part:
+        with new_folder_beside(path) as folder:
+            part = folder / path.name
             part.write_bytes(encode(vertices, triangles))
+            part.replace(path)
     except OSError as error:
         raise InvalidValue(f"{path} cannot be written: {error.strerror}.") from None
 
@@ -61,13 +64,10 @@ def _read_bytes(path: Path, suffix: str, max_bytes: float) -> bytes:
     if not path.is_file():
         raise InvalidMesh(f"{path} is not a file; give the path of an STL, OBJ or PLY file.")
     try:
-        size = path.stat().st_size
-        if size > max_bytes:
-            raise InvalidMesh(f"{path} has {size} bytes, more than {max_bytes}; simplify the mesh, or raise max_bytes.")
-        with path.open("rb") as file:
-            data = file.read(size)  # a buffer of its size, not of the largest allowed
+        data = read_bytes(path, most=max_bytes)
     except OSError as error:
-        raise InvalidMesh(f"{path} cannot be read: {error.strerror}.") from None
+        remedy = "; simplify the mesh, or raise max_bytes" if error.errno == errno.EFBIG else ""
+        raise InvalidMesh(f"{path} cannot be read: {error.strerror}{remedy}.") from None
     if not data.strip():
         raise InvalidMesh(f"{path} is empty; give a {suffix[1:].upper()} file with triangles.")
     return data

@@ -18,7 +18,7 @@ import warp as wp
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import as_path, replaced
+from annelid.core.files import as_path, open_regular, replaced
 from annelid.shapes.extrusion import joined
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
@@ -171,7 +171,7 @@ def _read(path: Path, layout: _Layout) -> NDArray[np.float32] | None:
     """The values in a file, or None if it is not there or is not what its name promises."""
     header, nodes = _header(layout), int(np.prod(layout.counts))
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size != len(header) + 4 * nodes or file.read(len(header)) != header:
                 return None
             values = np.fromfile(file, dtype="<f4", count=nodes)

@@ -15,7 +15,7 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import read_text, replaced
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
@@ -169,7 +169,7 @@ class Squeeze:
 
     def _read(self, path: Path) -> list[Squeezed]:
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            kept = json.loads(read_text(path))
             seed, found = kept["seed"], [_checked(Squeezed(**one)) for one in kept["squeezes"]]
         except (ValueError, KeyError, TypeError) as error:
             raise FileFormatError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from annelid.core.errors import AnnelidError, InvalidValue, UnknownName
-from annelid.core.files import as_path
+from annelid.core.files import as_path, read_bytes
 from annelid.core.options import require_kind, require_truth, require_words
 from annelid.core.progress import Progress, Told
 from annelid.core.simulation import Simulation
@@ -69,7 +69,7 @@ class Film:
     frames: int
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(self.path.read_bytes()).decode("ascii")
+        data = base64.b64encode(read_bytes(self.path)).decode("ascii")
         if self.path.suffix.lower() == ".gif":
             return f'<img src="data:image/gif;base64,{data}">'
         return f'<video controls loop style="max-width:100%" src="data:video/mp4;base64,{data}"></video>'

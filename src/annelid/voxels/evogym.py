@@ -20,7 +20,7 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, PartlyUsed
-from annelid.core.files import as_path
+from annelid.core.files import as_path, open_regular, read_text
 from annelid.voxels.material import Voxel
 from annelid.voxels.objects import Box
 from annelid.voxels.robot import Robot
@@ -96,7 +96,7 @@ def read_structure(path: str | os.PathLike[str], *, materials: Mapping[int, Voxe
     """A robot from a .npz file of EvoGym: the structure, and its connections if they are there."""
     path = as_path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             arrays = {name: _array(archive, name) for name in ("arr_0.npy", "arr_1.npy") if name in archive.namelist()}
         if "arr_0.npy" not in arrays:
             raise ValueError("it holds no array arr_0")
@@ -111,9 +111,7 @@ def read_world(path: str | os.PathLike[str], *, materials: Mapping[int, Voxel] =
     """Robots and boxes from a world of EvoGym, a .json file."""
     path = as_path(path)
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ValueError(f"it is larger than {_MOST_BYTES} bytes")
-        return _world(json.loads(path.read_text(encoding="utf-8")), materials)
+        return _world(json.loads(read_text(path, most=_MOST_BYTES)), materials)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError, AttributeError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annelid.core.errors import MissingPackage
+from annelid.core.files import read_text
 from annelid.core.packages import require_installed
 from annelid.scenes.registry import DRAWN, INVERSE
 
@@ -104,7 +105,7 @@ def _needs_of_search(given: Sequence[str]) -> list[Need]:
 def _searcher(experiment: Path) -> str:
     """The searcher of an experiment in a file; whatever is wrong with the file is told by whoever reads all of it."""
     with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
-        return str(tomllib.loads(experiment.read_text(encoding="utf-8"))["searcher"]["name"])
+        return str(tomllib.loads(read_text(experiment))["searcher"]["name"])
     return ""
 
 

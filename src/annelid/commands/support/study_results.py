@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.files import read_bytes
 from annelid.core.measurement import Measurement, Report
 from annelid.studies.registry import study_names
 
@@ -72,7 +73,9 @@ def find_results(places: Iterable[Path]) -> list[Result]:
 def read_result(path: Path) -> Result:
     """A result from a file that `annelid study` has written."""
     try:
-        values = json.loads(path.read_bytes())
+        values = json.loads(read_bytes(path))
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError):
         raise FileFormatError(f"{path} is not JSON.") from None
     if not isinstance(values, dict) or not isinstance(values.get("measurements"), list):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.archives import Kind, archive_header
+from annelid.core.files import open_regular
 from annelid.core.recording.records import HEADER, MAGIC, records
 
 CHECKPOINT = Kind("annelid-checkpoint", 2, "a checkpoint")
@@ -39,7 +40,7 @@ def what_it_is(path: str | os.PathLike[str]) -> str | None:
     path = Path(path)
     if not path.is_file():
         return None
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         begin = file.read(len(MAGIC))
     if begin == MAGIC:
         return _recording(path)
@@ -55,7 +56,7 @@ def what_it_is(path: str | os.PathLike[str]) -> str | None:
 def _recording(path: Path) -> str:
     header: Mapping[str, Any] = {}
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             first = next(records(file, path.stat().st_size), None)
         if first is not None and first.kind == HEADER:
             header = json.loads(first.meta)

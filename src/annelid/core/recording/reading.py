@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.files import as_path
+from annelid.core.files import as_path, open_regular
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.core.recording.layout import WORD, Layout, Slot, assemble, parse
 from annelid.core.recording.records import END, EVENT, FRAME, HEADER, LAYOUT, MAGIC, VERSION, Record, records
@@ -98,7 +98,7 @@ class Recording:
         self.events: tuple[Event, ...] = ()
         self.complete = False
         _require_recording(self.path)
-        self._file = self.path.open("rb")
+        self._file = open_regular(self.path)
         try:
             self._size = os.fstat(self._file.fileno()).st_size
             self._load()
@@ -272,7 +272,7 @@ def _require_recording(path: Path) -> None:
     """Refuse what is no recording, and say what it is where that can be told."""
     if not path.is_file():
         raise FileFormatError(f"there is no recording {path}.")
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         begin = file.read(len(MAGIC))
     if begin == MAGIC:
         return

@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid.core.archives import Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError, UnknownName
-from annelid.core.files import replaced
+from annelid.core.files import open_regular, replaced
 from annelid.core.packages import installed, optional
 from annelid.envs.training.recipes import ALGORITHMS, Recipe
 
@@ -113,7 +113,8 @@ def load_agent(algorithm: str, env: Any, folder: Path, *, log: Path | None, devi
     kind = {"ppo": sb3.PPO, "td3": sb3.TD3}[algorithm]
     path = folder / "agent.zip"
     try:
-        agent = kind.load(path, env=env, device=device)
+        with open_regular(path) as file:
+            agent = kind.load(file, env=env, device=device)
     except Exception as error:
         raise FileFormatError(f"{path} cannot be read as an agent of {algorithm}: {error}") from error
     agent.tensorboard_log = str(log) if log is not None and installed("tensorboard") else None

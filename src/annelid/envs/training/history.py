@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import replaced
+from annelid.core.files import read_text, replaced
 
 _HEADER = "seconds,steps,return,length"
 WINDOW = 100
@@ -60,7 +60,7 @@ class History:
     def read(path: Path) -> History:
         """Rows of earlier runs."""
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = read_text(path).splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise FileFormatError(f"{path} cannot be read as the history of a training: {error}.") from None
         if not lines or lines[0] != _HEADER:

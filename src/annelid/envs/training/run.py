@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.files import replaced, require_folder
+from annelid.core.files import read_text, replaced, require_folder
 from annelid.core.interrupts import held_back
 from annelid.core.ownership import owned
 from annelid.core.packages import optional
@@ -74,7 +74,7 @@ def read_plan(folder: Path) -> dict[str, Any]:
     """What was trained in a folder: the fields of a `Plan`."""
     path = folder / _PLAN
     try:
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} cannot be read: {error}.") from error
     if not isinstance(before, dict):

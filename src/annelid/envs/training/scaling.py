@@ -22,7 +22,7 @@ from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecEnvWrapper, VecNormalize
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import replaced
+from annelid.core.files import read_text, replaced
 from annelid.envs.stable import StableVecEnv
 
 _FILE = "scale.json"
@@ -95,7 +95,7 @@ def read_observation_scale(folder: Path) -> Callable[[np.ndarray], np.ndarray] |
     """What brings observations to the size that an agent has learnt from; None where it has seen them as they are."""
     path = folder / _FILE
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("observations")
+        values: dict[str, Any] = json.loads(read_text(path)).get("observations")
         if values is None:
             return None
         mean, var = (np.asarray(values[name], float) for name in ("mean", "var"))
@@ -110,7 +110,7 @@ def load_scale(env: VecNormalize, folder: Path) -> None:
     """Go on with the means and spreads of an earlier run."""
     path = folder / _FILE
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values: dict[str, Any] = json.loads(read_text(path))
         for name in _NAMES:
             setattr(env.ret_rms, name, float(values[name]))
         if env.norm_obs and isinstance(env.obs_rms, RunningMeanStd):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.files import read_text
 from annelid.core.own_files import is_own, split_own
 from annelid.envs.own import own_task
 from annelid.envs.registration import TASKS
@@ -45,5 +46,5 @@ def source_hash(name: str) -> str:
     if not is_own(name):
         return ""
     path, _ = split_own(located(name)) or (Path(name), "")
-    program = ast.dump(ast.parse(path.read_text(encoding="utf-8")))
+    program = ast.dump(ast.parse(read_text(path)))
     return hashlib.blake2b(program.encode(), digest_size=8).hexdigest()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
-from annelid.core.files import as_path, replaced
+from annelid.core.files import as_path, read_text, replaced
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
 from annelid.shapes.resistive.law import COEFFICIENTS, resistance_of, space_stress
@@ -161,7 +161,7 @@ def read_medium(path: str | Path) -> Medium:
     """A medium from a file that `write_medium` wrote."""
     path = as_path(path)
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_text(path))
         return _from_record(values)
     except OSError as error:
         raise FileFormatError(f"the medium {path} cannot be read: {error.strerror}.") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import FileFormatError
+from annelid.core.files import read_text
 
 
 def read_columns(path: Path, names: Sequence[str]) -> np.ndarray:
@@ -16,10 +17,12 @@ def read_columns(path: Path, names: Sequence[str]) -> np.ndarray:
     Spaces around values, empty lines and the mark with which spreadsheets begin a file do not matter.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path, encoding="utf-8-sig")
     except FileNotFoundError:
         raise FileFormatError(f"there is no {path}; name the folder that has it.") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be read as a table of text: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
         raise FileFormatError(f"{path} cannot be read as a table of text: {error}.") from error
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     header = [name.strip() for name in lines[0][1].split(",")] if lines else []

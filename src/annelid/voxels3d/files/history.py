@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import as_path
+from annelid.core.files import as_path, read_text
 from annelid.voxels3d.readout import Readout
 
 MOST_BYTES = 512 << 20
@@ -126,10 +126,7 @@ def read_history(path: str | os.PathLike[str]) -> History:
     """A history from a file; lines that are none of its own, which voxcraft-sim prints between, are passed over."""
     path = as_path(path)
     try:
-        size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise FileFormatError(f"{path} has {size} bytes, more than the {MOST_BYTES} that a history may have.")
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = read_text(path, most=MOST_BYTES, errors="replace").splitlines()
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     frames, colors, voxel_size, unit = [], {}, 0.0, RESCALE

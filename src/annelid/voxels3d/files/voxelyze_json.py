@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
-from annelid.core.files import as_path, replaced
+from annelid.core.files import as_path, read_text, replaced
 from annelid.core.options import require_kind
 from annelid.shapes.values import Vector
 from annelid.voxels3d.files.parts import Parts, of_parts
@@ -41,9 +41,7 @@ def read_json(path: str | os.PathLike[str], *, parts: Parts = "refuse") -> Robot
     """
     path = as_path(path)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise FileFormatError(f"{path} is larger than the {MOST_BYTES} bytes that can be read.")
-        return _robot(json.loads(path.read_text(encoding="utf-8")), path.stem, parts)
+        return _robot(json.loads(read_text(path, most=MOST_BYTES)), path.stem, parts)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}.") from None
     except FileFormatError:
