@@ -28,6 +28,7 @@ from annelid.shapes import (
     Sphere,
 )
 from annelid.shapes.rigid import as_rigids
+from annelid.shapes.spread import spread_over
 from annelid.shapes.values import Vector, frame
 
 _MOTIONS = {"fixed": FIXED, "driven": DRIVEN, "free": FREE}
@@ -198,9 +199,9 @@ class Solid:
         mesh = self.shape.surface(16)
         vertices = (mesh.vertices - self.middle) @ self.axes
         if len(vertices) <= points:
-            spread = _spread(vertices, mesh.triangles, points - len(vertices))
+            spread = spread_over(vertices, mesh.triangles, points - len(vertices))[0]
             return np.concatenate([vertices, spread])
-        return _spread(vertices, mesh.triangles, points)
+        return spread_over(vertices, mesh.triangles, points)[0]
 
 
 Touched = Wall | Solid
@@ -246,15 +247,3 @@ def _require_touchable(number: int, rigid: Rigid) -> None:
             f"grains cannot take the stiffness of a surface yet, and {what}, has one of {surface.stiffness:g} N/m: "
             "leave it out, and choose softness and correction of grains.World."
         )
-
-
-def _spread(vertices: np.ndarray, triangles: np.ndarray, count: int) -> np.ndarray:
-    """Points on triangles, the same every time, in proportion to their areas, shape [count, 3]."""
-    corners = vertices[triangles]
-    areas = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    rng = np.random.default_rng(0)
-    edges = np.cumsum(areas) / areas.sum()
-    which = np.minimum(np.searchsorted(edges, (np.arange(count) + 0.5) / max(count, 1)), len(triangles) - 1)
-    u, v = np.sqrt(rng.random(count)), rng.random(count)
-    weights = np.column_stack([1.0 - u, u * (1.0 - v), u * v])
-    return np.asarray(np.einsum("nk,nki->ni", weights, corners[which]))

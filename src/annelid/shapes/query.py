@@ -11,6 +11,7 @@ from scipy import ndimage
 
 from annelid.core.errors import DeviceUnavailable
 from annelid.shapes.kernels import query as kernels
+from annelid.shapes.rough import Rough
 from annelid.shapes.topology import beyond, edges_of
 from annelid.shapes.values import Floats, Indices, Vector, as_points
 
@@ -69,8 +70,31 @@ class MeshDistance:
         wp.launch(kernels.plain_distances, len(local), [self._surface, local], [distance], device=self.device)
         return self._scale * distance.numpy()
 
-    def on_grid(self, origin: Vector, spacing: float, shape: tuple[int, int, int]) -> wp.array[Any]:
-        """Signed distance [m] of the nodes origin + spacing (i, j, k), float32 of the given shape, on the device."""
+    def thicknesses(self, points: Floats, faces: Indices) -> Floats:
+        """How thick the solid is behind points of its faces [m], inf where a ray finds no end; shapes [n, 3], [n]."""
+        local = self._array(self._local(points), wp.vec3d)
+        found = wp.empty(len(local), dtype=wp.float64, device=self.device)
+        asked = [self._surface, local, self._array(faces, wp.int32)]
+        wp.launch(kernels.thicknesses, len(local), asked, [found], device=self.device)
+        return self._scale * found.numpy()
+
+    def on_grid(
+        self, origin: Vector, spacing: float, shape: tuple[int, int, int], rough: Rough | None = None
+    ) -> wp.array[Any]:
+        """Signed distance [m] of the nodes origin + spacing (i, j, k), float32 of the given shape, on the device.
+
+        Args:
+            origin: The first node [m].
+            spacing: Distance between neighbouring nodes [m].
+            shape: Number of nodes along each axis.
+            rough: What is known before; only what is near the surface is then asked.
+        """
+        distance = self._all_on_grid(origin, spacing, shape) if rough is None else np.abs(rough.refined(self.distance))
+        inside = self._inside(distance, np.array(origin), spacing)
+        return wp.array(np.where(inside, -distance, distance), dtype=wp.float32, device=self.device)
+
+    def _all_on_grid(self, origin: Vector, spacing: float, shape: tuple[int, int, int]) -> NDArray[np.float32]:
+        """Distance [m] of all nodes, without a sign."""
         local = wp.vec3d(*self._local(np.array(origin)))
         nodes = wp.empty(shape, dtype=wp.float32, device=self.device)
         wp.launch(
@@ -80,19 +104,21 @@ class MeshDistance:
             outputs=[nodes],
             device=self.device,
         )
-        distance = nodes.numpy()
-        inside = self._inside(distance, np.array(origin), spacing)
-        return wp.array(np.where(inside, -distance, distance), dtype=wp.float32, device=self.device)
+        return np.asarray(nodes.numpy())
 
     def _inside(self, distance: NDArray[np.float32], origin: Floats, spacing: float) -> NDArray[np.bool_]:
         """Which nodes of a grid are inside.
 
-        No surface passes between neighbours that are both further from it than half a spacing, so a connected region of
-        such nodes needs one winding number only.
+        No surface passes between neighbours whose distances from it add up to more than the spacing, so a connected
+        region of nodes that are further from it than half a spacing needs one winding number only, and most of the
+        nodes beside it none. Those on the surface are asked, whose distance is rounding.
         """
         region, count = ndimage.label(distance > 0.51 * spacing)
-        near = np.flatnonzero(region == 0)
         _, first = np.unique(region, return_index=True)
+        near = np.flatnonzero(region == 0)
+        joined, found = _joined(near, distance, region, spacing)
+        region.ravel()[joined] = found
+        near = near[region.ravel()[near] == 0]
         asked = np.concatenate([first[-count:] if count else first[:0], near])
         points = origin + spacing * np.stack(np.unravel_index(asked, distance.shape), axis=1)
         inside = self.signed_distance(points) < 0.0
@@ -105,6 +131,22 @@ class MeshDistance:
 
     def _array(self, values: NDArray[Any], dtype: Any) -> wp.array[Any]:
         return wp.array(values, dtype=dtype, device=self.device)
+
+
+def _joined(
+    near: NDArray[np.int64], distance: NDArray[np.float32], region: NDArray[np.int32], spacing: float
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Nodes near the surface that it does not part from a neighbour in a region, and which region that is."""
+    near = near[distance.ravel()[near] > 0.02 * spacing]
+    found = np.zeros(len(near), region.dtype)
+    places = np.unravel_index(near, distance.shape)
+    for axis in range(3):
+        for way in (-1, 1):
+            beside = list(places)
+            beside[axis] = np.clip(places[axis] + way, 0, distance.shape[axis] - 1)
+            apart = distance[places] + distance[tuple(beside)] > 1.01 * spacing
+            found = np.where(apart, region[tuple(beside)], found)
+    return near[found > 0], found[found > 0]
 
 
 def warp_device(name: str) -> wp.Device:

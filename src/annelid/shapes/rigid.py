@@ -33,6 +33,7 @@ from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
 from annelid.shapes.surface import Surface
+from annelid.shapes.thickness import cells_for_walls, thinnest_wall
 from annelid.shapes.values import Vector, as_vector, require_count
 
 Geometry = Shape | Plane | HeightField | ImplicitSurface
@@ -57,7 +58,8 @@ class Rigid(Named):
         density: Mass per volume of a free body [kg/m³].
         mass: Mass of a free body [kg], instead of a density.
         inside: What touches it is kept inside the shape, not outside.
-        cells: Cells of the grid of distances along the longest side of a shape that has to be baked.
+        cells: Cells of the grid of distances along the longest side of a shape that has to be baked; there are more
+            where walls are thinner than 2 of them.
         points: Points of the surface of a free body that touch other bodies.
         world: World that it belongs to, of many that are simulated side by side.
         name: Name in pictures and tables.
@@ -221,11 +223,23 @@ class Rigid(Named):
     # --- extent ---
 
     @property
+    def thinnest(self) -> float:
+        """Thickness of its thinnest wall [m], inf where it has none, which copies in other worlds share."""
+        shape, known = self._cache.get("thinnest", (None, None))
+        if shape is not self.shape:
+            known = 2.0 * self.shape.radius if isinstance(self.shape, Sphere) else thinnest_wall(self.shape)
+            self._cache["thinnest"] = self.shape, known
+        assert isinstance(known, float)
+        return known
+
+    @property
     def grid(self) -> SignedDistanceGrid:
         """The baked distance in the frame of the geometry, which copies in other worlds share."""
         shape, cells, _ = self._cache.get("grid", (None, 0, None))
         if shape is not self.shape or cells != self.cells:
-            self._cache["grid"] = self.shape, self.cells, baked(self.shape, cells=self.cells)
+            cells = cells_for_walls(self.shape, self.cells, self.thinnest)
+            made = baked(self.shape, cells=cells, coarse=self.cells if cells > self.cells else None)
+            self._cache["grid"] = self.shape, self.cells, made
         grid: SignedDistanceGrid = self._cache["grid"][2]
         return grid
 

@@ -15,6 +15,7 @@ from annelid.core.numbers import is_number
 from annelid.shapes.kernels.sdf import SdfGrid, sample_points
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.query import warp_device
+from annelid.shapes.rough import Rough
 from annelid.shapes.values import Floats, Vector, as_points, require_count, require_positive
 
 MAX_NODES = 512**3
@@ -116,11 +117,21 @@ def _spacing(longest: float, resolution: int | None, spacing: float | None) -> f
 
 
 def bake_values(
-    shape: Shape, origin: Vector, spacing: float, counts: tuple[int, int, int], device: str
+    shape: Shape,
+    origin: Vector,
+    spacing: float,
+    counts: tuple[int, int, int],
+    device: str,
+    rough: Rough | None = None,
 ) -> wp.array[Any]:
-    """Signed distances [m] of a shape at the nodes origin + spacing (i, j, k), float32 on the device."""
+    """Signed distances [m] of a shape at the nodes origin + spacing (i, j, k), float32 on the device.
+
+    Where there are rough ones from a coarser grid, only what is near the surface is asked.
+    """
     if isinstance(shape, TriangleMesh):
-        return shape.query(device).on_grid(origin, spacing, counts)
+        return shape.query(device).on_grid(origin, spacing, counts, rough)
+    if rough is not None:
+        return wp.array(rough.refined(shape.signed_distance), dtype=wp.float32, device=warp_device(device))
     axes = [start + spacing * np.arange(count) for start, count in zip(origin, counts, strict=True)]
     values = np.empty(counts, dtype=np.float32)
     slabs = max(_ROWS_AT_ONCE // (counts[1] * counts[2]), 1)

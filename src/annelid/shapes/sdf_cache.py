@@ -11,6 +11,7 @@ import os
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
 from annelid.shapes.query import warp_device
 from annelid.shapes.repair import compact
 from annelid.shapes.revolved import Revolved
+from annelid.shapes.rough import Rough
 from annelid.shapes.sdf import SignedDistanceGrid, bake_values, grid_over
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 from annelid.shapes.values import Vector
@@ -52,6 +54,7 @@ def baked(
     padding: float | None = None,
     cache: bool | str | os.PathLike[str] = True,
     device: str = "cpu",
+    coarse: int | None = None,
 ) -> SignedDistanceGrid:
     """The signed distance of a solid on a grid, from disk if the same was baked before.
 
@@ -65,6 +68,7 @@ def baked(
         padding: Free space around the solid that the grid covers at least [m]; two cells by default.
         cache: Whether to keep the grid on disk; or the folder, instead of the user's cache.
         device: Where the grid lives, such as 'cpu' or 'cuda:0'.
+        coarse: Cells of a coarser grid that is enough away from the surface; None asks the surface everywhere.
     """
     if not isinstance(cache, bool):
         as_path(cache)
@@ -72,14 +76,15 @@ def baked(
     lows, highs = zip(*(solid.bounds() for solid in solids), strict=True)
     box = np.min(lows, axis=0), np.max(highs, axis=0)
     layout = _Layout(*grid_over(*box, resolution=cells, spacing=spacing, margin=padding))
+    levels = [layout] if coarse is None else [*_coarser(box, coarse, layout, padding), layout]
     place = warp_device(device)
     if not cache or not all(_is_known_by_value(solid) for solid in solids):
-        return _grid(layout, _bake(solids, layout, device), place)
+        return _grid(layout, _bake_levels(solids, levels, device), place)
     folder = default_cache() if cache is True else Path(cache)
-    path = folder / f"{_content(solids, layout)}.sdf"
+    path = folder / f"{_content(solids, levels)}.sdf"
     values = _read(path, layout)
     if values is None:
-        values = _bake(solids, layout, device)
+        values = _bake_levels(solids, levels, device)
         _keep(path, layout, values)
     return _grid(layout, values, place)
 
@@ -111,25 +116,51 @@ def solids_of(shape: Shape) -> list[Shape]:
     return list(pieces) if all(piece.is_closed for piece in pieces) else [shape]
 
 
-def _bake(solids: Sequence[Shape], layout: _Layout, device: str) -> NDArray[np.float32]:
+def _coarser(
+    box: tuple[NDArray[np.float64], NDArray[np.float64]], cells: int, finest: _Layout, padding: float | None
+) -> list[_Layout]:
+    """Grids from this number of cells on, each twice as fine as the one before, that are coarser than the finest."""
+    found: list[_Layout] = []
+    longest = float((box[1] - box[0]).max())
+    while longest / cells > finest.spacing:
+        found.append(_Layout(*grid_over(*box, resolution=cells, spacing=None, margin=padding)))
+        cells *= 2
+    return found
+
+
+def _bake_levels(solids: Sequence[Shape], levels: Sequence[_Layout], device: str) -> NDArray[np.float32]:
+    """Distances on the finest of several grids, the last; each asks the surface only where the one before is near."""
+    values = _bake(solids, levels[0], device)
+    for before, layout in pairwise(levels):
+        nodes = layout.origin, layout.spacing, layout.counts
+        values = _bake(solids, layout, device, Rough.on_grid(values, before.origin, before.spacing, *nodes))
+    return values
+
+
+def _bake(solids: Sequence[Shape], layout: _Layout, device: str, rough: Rough | None = None) -> NDArray[np.float32]:
     meshes = [solid for solid in solids if isinstance(solid, TriangleMesh)]
-    layers = [_bake_union(meshes, layout, device)] if meshes else []
+    layers = [_bake_union(meshes, layout, device, rough)] if meshes else []
     others = [solid for solid in solids if not isinstance(solid, TriangleMesh)]
     nodes = layout.origin, layout.spacing, layout.counts
-    layers += [bake_values(solid, *nodes, device).numpy() for solid in others]
+    layers += [bake_values(solid, *nodes, device, rough).numpy() for solid in others]
     return np.minimum.reduce(layers)
 
 
-def _bake_union(meshes: Sequence[TriangleMesh], layout: _Layout, device: str) -> NDArray[np.float32]:
+def _bake_union(
+    meshes: Sequence[TriangleMesh], layout: _Layout, device: str, rough: Rough | None
+) -> NDArray[np.float32]:
     """Distances of a union of closed meshes.
 
     Outside all of them the nearest triangle of any is right. Inside it may be one that is buried, so there each mesh is
     asked in its own box: only a mesh that holds a node can be the deepest.
     """
-    values = bake_values(joined(meshes), layout.origin, layout.spacing, layout.counts, device).numpy()
+    values = bake_values(joined(meshes), layout.origin, layout.spacing, layout.counts, device, rough).numpy()
     if len(meshes) == 1:
         return values
-    inside = np.stack(np.nonzero(values < 0.01 * layout.spacing), axis=1)  # and on a wall, buried or not
+    held = values < 0.01 * layout.spacing  # and on a wall, buried or not
+    if rough is not None:
+        held &= rough.is_near
+    inside = np.stack(np.nonzero(held), axis=1)
     points = np.array(layout.origin) + layout.spacing * inside
     depth = np.maximum(values[tuple(inside.T)], 0.0)
     for mesh in meshes:
@@ -151,8 +182,8 @@ def _is_known_by_value(solid: Shape) -> bool:
     return isinstance(solid, TriangleMesh) or type(solid) in _NUMBERS
 
 
-def _content(solids: Sequence[Shape], layout: _Layout) -> str:
-    digest = hashlib.sha256(_header(layout))
+def _content(solids: Sequence[Shape], levels: Sequence[_Layout]) -> str:
+    digest = hashlib.sha256(b"".join(_header(layout) for layout in levels))
     for solid in solids:
         if isinstance(solid, TriangleMesh):
             digest.update(b"mesh%d,%d" % (len(solid.vertices), len(solid.triangles)))

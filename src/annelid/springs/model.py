@@ -504,6 +504,7 @@ class Model:
         obstacle.stiffness = contact.stiffness
         obstacle.dashpot = contact.slowing if self.features.growing else contact.damping_ratio
         obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
+        obstacle.restitution, obstacle.core = contact.restitution, contact.core
         return obstacle
 
 

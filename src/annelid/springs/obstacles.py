@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, SignedDistanceGrid, Sphere
-from annelid.shapes.placed import Quaternion, placed
+from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, Sphere
 from annelid.shapes.resistive.among import rigids_beside_sand
-from annelid.shapes.values import Vector
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
 FRICTION, RESTITUTION, STIFFNESS = 0.5, 0.5, 1.0e4
 """Of a surface that does not say: Coulomb coefficient, restitution, and force per depth of one mass [N/m]."""
+
+_CORE, _ENDLESS = 0.5, 1.0e30  # part of half a thickness that a mass may sink in; a depth that single precision holds
 
 
 class Contact:
@@ -44,6 +43,7 @@ class Contact:
             this restitution.
         numbers: Members of the kernels' structure that say what and where the surface is.
         values: Heights or signed distances [m] that the kernels look up, shape [k].
+        core: Depth that no mass goes below [m]: a part of half the thickness; what has no thickness has no limit.
     """
 
     def __init__(self, rigid: Rigid, number: int) -> None:
@@ -59,6 +59,7 @@ class Contact:
         self.damping_ratio = damping_ratio(self.restitution)
         self.slowing = slowing(self.restitution)
         self.numbers, self.values = _form(rigid)
+        self.core = min(_CORE * 0.5 * _thickness(rigid), _ENDLESS)
 
     @property
     def function(self) -> Any:
@@ -121,9 +122,17 @@ def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
         center = rigid.turn.apply(np.array(geometry.center)) + np.array(rigid.position)
         half = tuple(0.5 * side for side in geometry.size)
         return {"kind": BOX, "place": tuple(center), "spacing": half, "turn": rigid.turn.as_matrix()}, nothing
-    grid = _baked(geometry, rigid.position, rigid.rotation, rigid.cells)
-    form = {"kind": GRID, "place": grid.origin, "size": grid.spacing, "counts": tuple(grid.values.shape)}
-    return form, np.asarray(grid.values.numpy()).ravel()
+    grid = rigid.grid
+    first = rigid.turn.apply(np.array(grid.origin)) + np.array(rigid.position)
+    form = {"kind": GRID, "place": tuple(first), "size": grid.spacing, "counts": tuple(grid.values.shape)}
+    return form | {"turn": rigid.turn.as_matrix()}, np.asarray(grid.values.numpy()).ravel()
+
+
+def _thickness(rigid: Rigid) -> float:
+    """Thickness of a rigid thing where it is thinnest [m]; inf where it has no end."""
+    if isinstance(rigid.geometry, Box):
+        return min(rigid.geometry.size)
+    return rigid.thinnest if isinstance(rigid.geometry, Shape) else math.inf
 
 
 _DEAD = 0.05  # restitution below which a growing dashpot is no longer made stronger
@@ -165,9 +174,3 @@ def slowing(restitution: float) -> float:
         return math.log1p(d) - math.log1p(-e * d) - d * (1.0 + e)
 
     return float(brentq(rest, 1e-6, (1.0 - 1e-12) / e))
-
-
-@lru_cache(maxsize=16)
-def _baked(shape: Shape, position: Vector, rotation: Quaternion, cells: int) -> SignedDistanceGrid:
-    """Baked once, so that a slider on the friction of a mesh does not bake it again."""
-    return SignedDistanceGrid.bake(placed(shape, position, rotation), resolution=cells)

@@ -24,6 +24,8 @@ ACCURACY = wp.constant(2.0)  # of the fast winding number; 4 cost three times as
 NEAR = wp.constant(wp.float64(1.0e-4))  # closer than this the sign may be rounding
 ON_SURFACE = wp.constant(wp.float64(1.0e-12))
 ROUNDS = wp.constant(8)  # the search ended after two in all trials
+ASIDE = wp.constant(1.0e-5)  # from a surface where the way of a ray begins: single precision tells that apart
+CROSSED = wp.constant(64)  # surfaces that a ray goes through at most
 
 
 @wp.struct
@@ -171,3 +173,34 @@ def node_distances(
     i, j, k = wp.tid()
     point = origin + spacing * wp.vec3d(wp.float64(i), wp.float64(j), wp.float64(k))
     distance_out[i, j, k] = wp.float32(scale * plain_distance(surface, point))
+
+
+@wp.kernel
+def thicknesses(
+    surface: Surface,
+    points: wp.array[wp.vec3d],
+    faces: wp.array[wp.int32],
+    # Out:
+    thickness_out: wp.array[wp.float64],
+):
+    """How far it is straight inwards from a point of a face to where the solid ends; inf where it does not.
+
+    Shells that a ray enters before it leaves the first one belong to the same solid.
+    """
+    i = wp.tid()
+    normal = wp.vec3(face_normal(surface, faces[i]))
+    start = wp.vec3(points[i]) + ASIDE * normal
+    gone = float(0.0)
+    shells = int(0)
+    thickness = float(wp.inf)
+    for _ in range(CROSSED):
+        query = wp.mesh_query_ray(surface.mesh, start - gone * normal, -normal, FAR)
+        if not query.result:
+            break
+        gone += query.t
+        shells += wp.where(wp.dot(query.normal, normal) > 0.0, 1, -1)
+        if shells <= 0:
+            thickness = gone - ASIDE
+            break
+        gone += ASIDE
+    thickness_out[i] = wp.float64(thickness)

@@ -6,11 +6,14 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.springs.kernels.layout import Layout
+from annelid.springs.kernels.layout import BALL, BOX, GRID, Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
+
+THIN = (BALL, BOX, GRID)
+"""Obstacles that a mass could leave on the other side; planes and heights have none."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def mass_acceleration(
     growing: bool = False,
     own: bool = False,
     resisted: tuple[int, ...] = (),
+    ahead: float = 1.0,
 ) -> wp.Function:
     """Acceleration of mass i under the spring force and all the rest, with friction and constraints applied.
 
@@ -57,12 +61,17 @@ def mass_acceleration(
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
     what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
     worlds may have a list of obstacles of their `own` each. Motions are `resisted` by sand of these kinds.
+
+    A mass that would go below the core of an obstacle within so many steps `ahead` is stopped: from its middle on the
+    push would drive it out on the other side.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
     touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching, shaped), bool(touching)
+    slope_at, stop = obstacle_gap(types, touching, shaped, sloped=True), stop_of(types)
+    thin = any(kind in THIN for kind in touching)
     shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
-    touch_surfaces = _all_surfaces(types, plugins.surfaces, growing)
+    touch_surfaces = _all_surfaces(types, plugins.surfaces, growing, ahead)
 
     @wp.func
     def acceleration(
@@ -106,12 +115,20 @@ def mass_acceleration(
                 if surface[3] < real(0.0):
                     normal = vec3(surface[0], surface[1], surface[2])
                     a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
+                if wp.static(thin):
+                    normal = vec3(surface[0], surface[1], surface[2])
+                    step = real(parameters.dt)
+                    way = (v_from + a * step) * (step * real(wp.static(ahead)))
+                    if surface[3] + wp.dot(normal, way) < real(0.0):
+                        there = slope_at(model.grid_values, obstacle, x + way)
+                        a = stop(obstacle, normal, there, v_from, step, a)
         if wp.static(len(plugins.surfaces) > 0):
             friction = real(1.0)
             if wp.static(varied):
                 friction = scale[2]
             first = parameters.obstacle_count
-            a = touch_surfaces(first, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
+            step = real(parameters.dt)
+            a = touch_surfaces(first, model, time, step, x, v, v_from, inverse_mass, horizon, friction, a)
         if wp.static(sunk):
             rougher = real(1.0)
             if wp.static(varied):
@@ -184,6 +201,31 @@ def touch_of(types: Layout, growing: bool) -> wp.Function:
     return touch
 
 
+@once
+def stop_of(types: Layout) -> wp.Function:
+    """Stop of a mass that would go below the core of an obstacle, or leave it on another side than it came from.
+
+    It bounces and rubs there. `normal` is where it is; `there` are slope and gap where it would be.
+    """
+    real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
+
+    @wp.func
+    def stop(surface: Obstacle, normal: vec3, there: vec4, v_from: vec3, step: real, a: vec3) -> vec3:
+        next_v = v_from + a * step
+        into = wp.dot(normal, next_v)
+        least = wp.where(surface.kind == wp.static(GRID), real(0.5), real(0.0))  # the slope of a grid does not jump
+        same = wp.dot(normal, vec3(there[0], there[1], there[2])) >= least
+        if into >= real(0.0) or (same and there[3] > -surface.core):
+            return a
+        change = -(real(1.0) + surface.restitution) * into
+        slide = next_v - normal * into
+        speed = wp.length(slide)
+        slower = wp.min(surface.sliding_friction * change / wp.max(speed, real(1.0e-20)), real(1.0))
+        return a + (normal * change - slide * slower) / step
+
+    return stop
+
+
 def _all_forces(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
     real, vec3 = types.real, types.vec3
     if not functions:
@@ -214,30 +256,34 @@ def _all_constraints(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
     return constraint
 
 
-def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...], growing: bool) -> Any:
+def _all_surfaces(types: Layout, functions: tuple[wp.Function, ...], growing: bool, ahead: float) -> Any:
     """Contact with each user surface; their contact constants follow those of the built-in obstacles."""
     real, vec3, Arrays = types.real, types.vec3, types.Arrays
     if not functions:
         return None
-    touch = touch_of(types, growing)
-    first, others = functions[0], _all_surfaces(types, functions[1:], growing)
+    touch, stop = touch_of(types, growing), stop_of(types)
+    first, others = functions[0], _all_surfaces(types, functions[1:], growing, ahead)
     more = others is not None
     rest = others if more else first
 
     @wp.func
     def contact(
-        k: int, model: Arrays, time: real, x: vec3, v: vec3, v_from: vec3, inverse_mass: real, horizon: real,
-        friction: real, a: vec3,
+        k: int, model: Arrays, time: real, step: real, x: vec3, v: vec3, v_from: vec3, inverse_mass: real,
+        horizon: real, friction: real, a: vec3,
     ) -> vec3:  # fmt: skip
         surface = first(time, x)
+        normal = vec3(surface[0], surface[1], surface[2])
+        obstacle = model.obstacles[k]
+        obstacle.friction = obstacle.friction * friction
+        obstacle.sliding_friction = obstacle.sliding_friction * friction
         if surface[3] < real(0.0):
-            normal = vec3(surface[0], surface[1], surface[2])
-            obstacle = model.obstacles[k]
-            obstacle.friction = obstacle.friction * friction
-            obstacle.sliding_friction = obstacle.sliding_friction * friction
             a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
+        way = (v_from + a * step) * (step * real(wp.static(ahead)))
+        if surface[3] + wp.dot(normal, way) < real(0.0):
+            there = first(time, x + way)
+            a = stop(obstacle, normal, there, v_from, step, a)
         if wp.static(more):
-            a = rest(k + 1, model, time, x, v, v_from, inverse_mass, horizon, friction, a)
+            a = rest(k + 1, model, time, step, x, v, v_from, inverse_mass, horizon, friction, a)
         return a
 
     return contact

@@ -65,13 +65,15 @@ def layout(real: Any) -> Layout:
         place=vec3,  # unit normal, centre, or first node [m]
         size=real,  # distance of the plane from the origin along its normal, radius, or spacing of the grid [m]
         spacing=vec3,  # half the sides of the box [m]; distances between heights [m], and a factor on them
-        turn=mat33,  # from the box's axes to the world's
+        turn=mat33,  # from the axes of the box or the grid to the world's
         first=wp.int32,  # where its values begin in `grid_values`
         counts=wp.vec3i,  # values along each axis
         stiffness=real,  # [N/m]
         dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]
         friction=real,
         sliding_friction=real,
+        restitution=real,
+        core=real,  # depth that no mass goes below [m]
     )
     sand = _sand(real, vec2, vec3, vec4, bits)
     arrays = make_struct(

@@ -221,7 +221,11 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     return pass_over_masses
 
 
-def _acceleration(features: Features) -> wp.Function:
+_AHEAD = {"euler": 2.0, "rk1": 2.0, "rk2": 2.0, "rk3": 2.0, "rk4": 2.0}
+"""Steps that a mass goes, or may go between stages, before the acceleration of a pass shows; one in all others."""
+
+
+def _acceleration(features: Features, kind: str) -> wp.Function:
     return mass_acceleration(
         layout(features.real),
         pushed=features.pushed,
@@ -233,12 +237,13 @@ def _acceleration(features: Features) -> wp.Function:
         growing=features.growing,
         own=features.own,
         resisted=features.resisted,
+        ahead=_AHEAD.get(kind, 1.0),
     )
 
 
 def update_of(features: Features, kind: str) -> wp.Function:
     """What a pass does with a mass; functions of the user are told the world's own numbers where there are worlds."""
     apart = features.worlds and bool(features.plugins or features.conditions)
-    accelerate, conditions = _acceleration(features), features.conditions
+    accelerate, conditions = _acceleration(features, kind), features.conditions
     types, shaped = layout(features.real), features.shaped
     return mass_update(types, kind, accelerate, conditions, features.substeps, apart=apart, shaped=shaped)

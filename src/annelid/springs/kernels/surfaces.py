@@ -9,13 +9,14 @@ wp.set_module_options({"enable_backward": False})
 
 
 @once
-def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False) -> wp.Function:
+def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False, sloped: bool = False) -> wp.Function:
     """Unit normal (x, y, z) and gap [m] (w, negative inside) at a point; only the `kinds` in use are compiled.
 
-    Where worlds have ground of their own, `shaped`, heights are multiplied by the factor of their obstacle.
+    Where worlds have ground of their own, `shaped`, heights are multiplied by the factor of their obstacle. Of a grid
+    it is the slope where `sloped`, which is short half-way between two surfaces.
     """
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
-    in_box, over_heights, in_grid = _box_gap(types), _heights_gap(types, shaped), _grid_gap(types)
+    in_box, over_heights, in_grid = _box_gap(types), _heights_gap(types, shaped), _grid_gap(types, sloped)
     planes, balls, boxes, heights, grids = (kind in kinds for kind in (PLANE, BALL, BOX, HEIGHTS, GRID))
 
     @wp.func
@@ -126,20 +127,23 @@ def _heights_gap(types: Layout, shaped: bool) -> wp.Function:
 
 
 @once
-def _grid_gap(types: Layout) -> wp.Function:
-    """Trilinear in the baked signed distance; free outside the grid, which reaches beyond the surface."""
+def _grid_gap(types: Layout, sloped: bool) -> wp.Function:
+    """Trilinear in the baked signed distance; outside the grid, which reaches beyond the surface, the way to it."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
 
     @wp.func
     def gap(values: wp.array[wp.float32], grid: Obstacle, point: vec3) -> vec4:
-        local = (point - grid.place) / grid.size
+        local = wp.transpose(grid.turn) * (point - grid.place) / grid.size
         ny = grid.counts[1]
         nz = grid.counts[2]
-        found = vec4(real(0.0), real(0.0), real(1.0), real(1.0))
+        beyond = vec3()
         inside = bool(True)
         for axis in range(3):
             if not (local[axis] >= real(0.0) and local[axis] <= real(grid.counts[axis] - 1)):
                 inside = False
+                beyond[axis] = local[axis] - wp.clamp(local[axis], real(0.0), real(grid.counts[axis] - 1))
+        n = grid.turn * wp.normalize(beyond)
+        found = vec4(n[0], n[1], n[2], grid.size * wp.length(beyond))
         if inside:
             i = wp.min(int(local[0]), grid.counts[0] - 2)
             j = wp.min(int(local[1]), ny - 2)
@@ -164,7 +168,11 @@ def _grid_gap(types: Layout) -> wp.Function:
             below = wp.lerp(wp.lerp(d000, d010, v), wp.lerp(d100, d110, v), u)
             above = wp.lerp(wp.lerp(d001, d011, v), wp.lerp(d101, d111, v), u)
             # The interpolant's slope is a unit vector but for edges and half-way between surfaces.
-            n = wp.normalize(vec3(high - low, back - front, above - below))
+            n = grid.turn * vec3(high - low, back - front, above - below)
+            if wp.static(sloped):
+                n = n / grid.size
+            else:
+                n = wp.normalize(n)
             found = vec4(n[0], n[1], n[2], wp.lerp(low, high, u))
         return found
 
