@@ -29,7 +29,7 @@ def walker() -> springs.Body:
 
 
 def simulated(device: str, worlds: int = 1, **options: Any) -> Any:
-    return springs.simulation(walker(), dt=2e-4, obstacles=[ground(0.8)], worlds=worlds, device=device, **options)
+    return springs.simulation(walker(), dt=1e-4, obstacles=[ground(0.8)], worlds=worlds, device=device, **options)
 
 
 def act(simulation: Any) -> None:

@@ -172,7 +172,8 @@ def test_the_warning_names_what_limits_the_step(simulate: Make, world: dict[str,
 def test_the_step_is_chosen_where_none_is_given(simulate: Make, stiffness: float, obstacle: float | None) -> None:
     obstacles = [] if obstacle is None else [ground(stiffness=obstacle)]
     simulation = simulate(springs.block((3, 3, 3), stiffness=stiffness), obstacles=obstacles)
-    assert simulation.dt == pytest.approx(min(1e-4, 0.8 * simulation.solver.stable_step()))
+    alone = simulate(springs.Body(np.ones((1, 3)), 0.1, [], [], []), obstacles=obstacles).solver.stable_step()
+    assert simulation.dt == pytest.approx(min(1e-3, 0.8 * simulation.solver.stable_step(), 0.5 * alone))
     with pytest.raises(InvalidValue, match="dt = 'fast' cannot be used; give a time in seconds, or 'auto'"):
         simulate(springs.block((3, 3, 3)), dt="fast")
 

@@ -30,14 +30,14 @@ class Bounce(Checked):
 
     def ground(self) -> Rigid:
         """The plane below."""
-        return ground(self.friction, restitution=self.restitution)
+        return ground(self.friction, restitution=self.restitution, stiffness=1e4)
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The cube in the air."""
         body = springs.block((self.masses,) * 3, 0.1, damping=self.damping)
         body = body.rotated((1.0, 1.0, 0.0), self.tilt)
         body = body.moved((0.0, 0.0, self.height - body.bounds()[0][2]))
-        return springs.simulation(body, obstacles=[self.ground()], device=device, threads=threads)
+        return springs.simulation(body, dt=1e-4, obstacles=[self.ground()], device=device, threads=threads)
 
     def adjust(self, simulation: Simulation[springs.Solver], name: str, value: Any) -> None:
         """Change the ground while it falls."""

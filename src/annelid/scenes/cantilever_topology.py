@@ -40,7 +40,7 @@ class CantileverTopology(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The full lattice before it is loaded, with an optimiser that watches it."""
         simulation = springs.simulation(
-            self.body(), gravity=(0.0, 0.0, 0.0), velocity_damping=40.0, device=device, threads=threads
+            self.body(), dt=1e-4, gravity=(0.0, 0.0, 0.0), velocity_damping=40.0, device=device, threads=threads
         )
         simulation.attachments["optimiser"] = Optimiser(simulation, target=self.mass, growth=self.growth)
         return simulation

@@ -48,7 +48,7 @@ class Swarm(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The swarm at rest on the ground."""
         plane = ground(self.friction, stiffness=50.0)
-        return springs.simulation(self.body(), obstacles=[plane], device=device, threads=threads)
+        return springs.simulation(self.body(), dt=1e-4, obstacles=[plane], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Number of robots and their displacement."""

@@ -44,13 +44,13 @@ class Worm(Checked):
 
     def ground(self) -> Rigid:
         """The plane that it crawls on."""
-        return ground(self.friction)
+        return ground(self.friction, stiffness=1e4)
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[springs.Solver]:
         """The worm at rest on the plane."""
         gravity = (0.0, 0.0, -self.gravity)
         simulation = springs.simulation(
-            self.body(), obstacles=[self.ground()], gravity=gravity, device=device, threads=threads
+            self.body(), dt=1e-4, obstacles=[self.ground()], gravity=gravity, device=device, threads=threads
         )
         simulation.attachments["worm"] = self
         return simulation

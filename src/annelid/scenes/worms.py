@@ -34,7 +34,7 @@ class Worms(Checked):
         number = np.arange(self.count)
         places = np.stack([2.0 * (number // 10), 0.8 * (number % 10), np.zeros(self.count)], axis=1)
         body = worm.body().replicated(places)
-        return springs.simulation(body, obstacles=[worm.ground()], device=device, threads=threads)
+        return springs.simulation(body, dt=1e-4, obstacles=[worm.ground()], device=device, threads=threads)
 
     def measure(self, simulation: Simulation[springs.Solver]) -> list[Measurement]:
         """Number of worms and their mean displacement."""

@@ -90,7 +90,7 @@ class Model:
             require_memory_of_hollows(world)
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
-        self.dt = usual_step(self.stable_step()) if world.dt == "auto" else world.dt
+        self.dt = self._usual_step() if world.dt == "auto" else world.dt
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
@@ -164,6 +164,10 @@ class Model:
     def stable_step(self, scales: Scales = UNSCALED) -> float:
         """Longest stable time step [s], estimated, with factors on the constants of the body."""
         return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales)
+
+    def _usual_step(self) -> float:
+        """The time step that dt="auto" takes [s]."""
+        return usual_step(self.one, self.world, self._rows_of_one, self.features.substeps)
 
     def what_limits_the_step(self) -> str:
         """What shortens the stable time step most, in words."""

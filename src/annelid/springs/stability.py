@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +16,10 @@ from annelid.springs.rows import Rows
 from annelid.springs.sand import give_of
 from annelid.springs.world import World
 
-_USUAL_STEP = 1.0e-4  # [s]
+_LONGEST_STEP = 1.0e-3  # [s]; what is commanded at 10 Hz, of which the stable step knows nothing, then has 100 steps
+_LONGEST_AMONG_MASSES = 1.0e-4  # [s]; masses that touch each other are as stiff to each other as the step allows
 _SAFE = 0.8  # of the stable step, which is estimated
-_RULE = f"{_SAFE:g} of the stable step, at most {_USUAL_STEP:g} s"
+_BOUNCING = 0.5  # of the stable step of a contact alone: near that, a bounce may be faster than what fell
 _SAMPLES = 64  # masses of each row that are looked at: rows tell springs apart, not the directions in which they lie
 
 
@@ -44,6 +45,7 @@ class Part:
         remedy: How to make it less.
         lost: What it loses for its stiffness, at least: damping over stiffness [s].
         power: Power of its size to which the rate of decay is proportional.
+        bounces: Whether it begins and ends within a swing, as contacts do.
     """
 
     squared: np.ndarray
@@ -51,6 +53,7 @@ class Part:
     remedy: str
     lost: float = math.inf
     power: float = 1.0
+    bounces: bool = False
 
     @property
     def halved(self) -> Part:
@@ -77,9 +80,23 @@ def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Sca
     return _longest(body, world, _parts(body, world, rows, substeps, scales).values())
 
 
-def usual_step(stable: float) -> float:
-    """The step that dt="auto" takes [s] where this one is stable; the longest one, too, where none is."""
-    return min(_USUAL_STEP, _SAFE * stable) if stable > 0.0 else _USUAL_STEP
+def usual_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
+    """The step that dt="auto" takes [s]; the longest one, too, where none is stable."""
+    if body.fixed.all():
+        return _longest_step(world)
+    return _usual(body, world, list(_parts(body, world, rows, substeps, UNSCALED).values()))
+
+
+def _usual(body: Body, world: World, parts: Sequence[Part]) -> float:
+    bounds = [_SAFE * _longest(body, world, parts)]
+    bounds += [_BOUNCING * _longest(body, world, [part]) for part in parts if part.bounces]
+    return min(_longest_step(world), *bounds) if bounds[0] > 0.0 else _longest_step(world)
+
+
+def _longest_step(world: World) -> float:
+    """The longest step that dt="auto" takes [s]."""
+    meeting = any(rule.stiffness is None for rule in world.collisions)
+    return _LONGEST_AMONG_MASSES if meeting else _LONGEST_STEP
 
 
 def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) -> str:
@@ -91,22 +108,30 @@ def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) ->
 
 def explain_step(body: Body, world: World, rows: Rows, substeps: int, dt: float) -> StepReport:
     """What limits a step, which is dt [s]; see `stable_step`."""
+    rule = f"{_SAFE:g} of the stable step, {{}}at most {_longest_step(world):g} s"
     if body.fixed.all():
-        return StepReport.of(dt, usual_step(math.inf), _RULE, ())
-    stable = stable_step(body, world, rows, substeps)
-    causes = (replace(one, halved=usual_step(one.halved)) for one in halves(body, world, rows, substeps))
-    return StepReport.of(dt, usual_step(stable), f"{_RULE}, {stable:.3g} s", causes)
+        return StepReport.of(dt, _longest_step(world), rule.format(""), ())
+    parts = _parts(body, world, rows, substeps, UNSCALED)
+    bouncing = f"{_BOUNCING:g} of that of a contact alone, " if any(part.bounces for part in parts.values()) else ""
+    rule = f"{rule.format(bouncing)}; stable is {_longest(body, world, parts.values()):.3g} s"
+    return StepReport.of(dt, _usual(body, world, list(parts.values())), rule, _halves(body, world, parts, _usual))
 
 
 def halves(body: Body, world: World, rows: Rows, substeps: int) -> list[Cause]:
     """All that the stable step depends on, each with the stable step that half of it allows."""
-    parts = _parts(body, world, rows, substeps, UNSCALED)
+    return _halves(body, world, _parts(body, world, rows, substeps, UNSCALED), _longest)
+
+
+def _halves(
+    body: Body, world: World, parts: Mapping[str, Part], step: Callable[[Body, World, Sequence[Part]], float]
+) -> list[Cause]:
+    """All parts, each with the step that half of it allows."""
     return [
         Cause(
             name,
             _place(body, part),
             part.remedy,
-            _longest(body, world, [one.halved if one is part else one for one in parts.values()]),
+            step(body, world, [one.halved if one is part else one for one in parts.values()]),
         )
         for name, part in parts.items()
     ]
@@ -140,7 +165,9 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
         rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / masses)
         remedy = f"a lower stiffness than {contact.stiffness:.3g} N/m of its surface, in which masses sink deeper"
         squared = contact.stiffness / masses
-        parts[f"the contact with obstacle {number}"] = Part(squared, rate, remedy, float((rate / squared).min()), 0.5)
+        parts[f"the contact with obstacle {number}"] = Part(
+            squared, rate, remedy, float((rate / squared).min()), 0.5, bounces=True
+        )
     if world.sand is not None and world.sand.stiffness is not None:
         remedy = "a lower stiffness of the ground"
         parts["the stiffness of the ResistiveGround"] = Part(give_of(body, world.sand) / masses, none, remedy, 0.0, 0.0)
