@@ -14,11 +14,11 @@ from annelid.fem.kernels.stress import distances, gather_points, node_means
 from annelid.fem.model import Model
 from annelid.fem.readout import Readout
 from annelid.fem.state import State
+from annelid.shapes.tet.topology import flat_triangles
 
 _LOAD = (0.80, 0.25, 0.20)
 _HELD = (0.20, 0.30, 0.55)
 _THREAD = (0.15, 0.15, 0.18)
-_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 _UNITS = {"displacement": "m", "von-mises": "Pa", "strain": "", "speed": "m/s", "contact": "N", "material": ""}
 
 
@@ -35,7 +35,7 @@ class Painter:
         self.model, self._readout, self._dt = model, readout, dt
         solid = model.solid
         faces = solid.boundary
-        flat = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
+        flat = flat_triangles(faces)
         skin, corners = np.unique(flat, return_inverse=True)
         self._triangles = corners.reshape(-1, 3).astype(np.int32)
         self._skin = self._indices(skin)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -109,6 +109,9 @@ class Solid(Described, Sealed):
         self.groups: dict[str, np.ndarray] = {}
         self.threads: tuple[LaidThread, ...] = ()
         self.fabrics: tuple[LaidFabric, ...] = ()
+
+    mesh_error: ClassVar[Callable[..., Any]]
+    """`fem.mesh_error` as a method."""
 
     def facts(self) -> dict[str, str]:
         """How many, how large and of what."""

@@ -7,9 +7,9 @@ import numpy as np
 from annelid.core.distinct import distinct_rows
 from annelid.fem.mesh import Hollow
 from annelid.fem.solid import Solid
+from annelid.shapes.tet.topology import flat_triangles
 
 _DOUBT = 1e-13  # of the product of three lengths: volumes of less may have the wrong sign
-_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 
 
 def chambers_of(solid: Solid) -> list[np.ndarray]:
@@ -23,7 +23,7 @@ def outer_faces(solid: Solid) -> np.ndarray:
     faces = solid.boundary
     inner = np.isin(faces[:, :3], np.concatenate([np.zeros(0, int), *hollow])).all(axis=1)
     outer = faces[~inner]
-    return np.asarray(outer if outer.shape[1] == 3 else outer[:, _QUARTERS].reshape(-1, 3), np.int32)
+    return np.asarray(flat_triangles(outer), np.int32)
 
 
 def outer_nodes(solid: Solid) -> np.ndarray:

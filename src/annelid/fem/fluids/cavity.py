@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.shapes.tet.topology import flat_triangles
 from annelid.shapes.topology import edges_of, signed_volumes
 from annelid.shapes.values import Floats, Indices, as_points
-
-_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
-"""The four triangles between the corners 0, 1, 2 and the middles 3 (of 0-1), 4 (of 1-2), 5 (of 2-0)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +39,7 @@ class Cavity:
             )
         if len(given) == 0:
             raise InvalidMesh(f"{self.name} is empty; give at least four triangles.")
-        flat = given[:, _QUARTERS].reshape(-1, 3) if given.shape[1] == 6 else given
+        flat = flat_triangles(given)
         if flat.min() < 0:
             raise InvalidMesh(f"{self.name} names node {flat.min()}; nodes are counted from 0.")
         object.__setattr__(self, "triangles", np.ascontiguousarray(flat, dtype=np.int32))

@@ -14,9 +14,9 @@ from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_word
+from annelid.shapes.tet.topology import flat_triangles
 from annelid.shapes.values import as_axis, require_positive
 
-_QUARTERS = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
 _ALONG = 1e-3
 """Part of a direction that must lie in a face, so that it has one there."""
 _FACING = math.cos(math.radians(75.0))
@@ -128,7 +128,7 @@ def covered(fabric: Fabric, nodes: np.ndarray, faces: np.ndarray) -> LaidFabric:
     """Lay a fabric on faces of a boundary, nodes of shape [k, 3] or [k, 6] as `Solid.boundary` has them."""
     if len(faces) == 0:
         raise InvalidValue(f"no boundary face lies where {fabric.name} should be; choose all nodes of a face.")
-    triangles = faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
+    triangles = flat_triangles(faces)
     if fabric.facing is not None:
         triangles = triangles[_normals(nodes, triangles)[0] @ as_axis(fabric.facing) > _FACING]
         if len(triangles) == 0:

@@ -53,20 +53,21 @@ class QuadraticTetMesh:
 
     def boundary(self) -> NDArray[np.int32]:
         """Outward faces: three corners, then the middles of their sides 01, 12, 20; shape [k, 6]."""
-        return self._six(self._boundary)
+        return self.with_middles(self._boundary)
 
     def surfaces(self) -> list[Indices]:
         """The closed pieces of the boundary, outer ones first, then cavities, each [k, 6]; see `TetMesh.surfaces`."""
         pieces, volumes = self._pieces
         ranked = sorted(zip(volumes > 0, range(len(pieces)), strict=True), key=lambda item: not item[0])
-        return [self._six(pieces[k]) for _, k in ranked]
+        return [self.with_middles(pieces[k]) for _, k in ranked]
 
     def cavities(self) -> list[Indices]:
         """The closed surfaces around each cavity, facing into the solid, each [k, 6]; see `TetMesh.cavities`."""
         pieces, volumes = self._pieces
-        return [self._six(p[:, ::-1]) for p, v in zip(pieces, volumes, strict=True) if v <= 0]
+        return [self.with_middles(p[:, ::-1]) for p, v in zip(pieces, volumes, strict=True) if v <= 0]
 
-    def _six(self, triangles: Indices) -> Indices:
+    def with_middles(self, triangles: Indices) -> Indices:
+        """Triangles of corners [k, 3] with the middles of their sides 01, 12, 20: shape [k, 6]."""
         middles = edge_numbers(self.edges, triangles[:, SIDES]) + np.int32(self.corner_count)
         return np.concatenate([triangles, middles], axis=1)
 

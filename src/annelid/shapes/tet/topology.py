@@ -23,6 +23,14 @@ SIDES = np.array([(0, 1), (1, 2), (2, 0)])
 """Corners of the three sides of a triangle, in the order of VTK's 6-node triangle."""
 
 
+_QUARTERS = np.array([(0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)])
+
+
+def flat_triangles(faces: Indices) -> Indices:
+    """Faces as triangles of three nodes, [k, 3]: those of six, with the middles of their sides, are cut in four."""
+    return faces if faces.shape[1] == 3 else faces[:, _QUARTERS].reshape(-1, 3)
+
+
 def volumes_of(nodes: Floats, tetrahedra: Indices) -> Floats:
     """Signed volume of each tetrahedron [m^3], shape [m]."""
     a, b, c, d = np.moveaxis(nodes[tetrahedra], 1, 0)
