@@ -141,7 +141,8 @@ def _spread(loads: np.ndarray, solid: Solid, mesh: QuadraticTetMesh) -> np.ndarr
     result[: solid.node_count] = loads
     faces = solid.boundary
     bearing = faces if faces.shape[1] == 3 else faces[:, 3:]  # the nodes on which an even load acts
-    covered_faces = loads.any(axis=1)[bearing].all(axis=1)
+    loaded = np.asarray(loads.any(axis=1))
+    covered_faces = loaded[bearing].all(axis=1)
     faces, bearing = faces[covered_faces], bearing[covered_faces]
     if len(faces) == 0:
         return result
