@@ -9,8 +9,8 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-GENERIC = {"core/state.py"}
-"""Where what all states have in common is written; it reads the fields that a state declares."""
+GENERIC = {"core/state.py", "core/identity.py"}
+"""Where what all states have in common is written, and what all values have; they read what classes declare."""
 
 ALLOWED = {
     ("core/device.py", "hasattr(os, 'sched_getaffinity')"): "not every operating system has it",

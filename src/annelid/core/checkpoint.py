@@ -128,7 +128,7 @@ def _checked_step(path: Path, header: Mapping[str, Any], fingerprint: str, dt: f
         raise FileFormatError(f"{path} is a checkpoint of {physics}, and this is a simulation of {wanted}.")
     if model != fingerprint:
         raise FileFormatError(
-            f"{path} belongs to another model (other elements, materials or settings): "
+            f"{path} belongs to another model (other elements, materials, functions or settings): "
             "build the simulation as it was when the checkpoint was saved."
         )
     if saved_dt != dt:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from annelid.core.identity import identity
 from annelid.shapes.path import Path, followed
 
 WHOSE = "a hold"
@@ -51,8 +50,3 @@ def anchors(rest: np.ndarray, every: Sequence[Carried], time: float) -> np.ndarr
     for one in every:
         places[np.ix_(one.nodes, one.columns)] = one.places(rest, time)
     return places
-
-
-def identity_of(every: Sequence[Carried]) -> str:
-    """Identity of paths and of what they carry, for checkpoints."""
-    return identity([(one.nodes, one.columns, one.path) for one in every])

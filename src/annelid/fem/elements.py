@@ -8,7 +8,7 @@ and which block of the matrix, in a fixed order.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import warp as wp
@@ -28,9 +28,18 @@ class ElementSet:
         nodes: Nodes of each element, int32 of shape [k, m].
         energy: Energy U of each element [J], float64 of shape [k].
         forces: Force of each element on its nodes, -∂U/∂x [N], vec3d of shape [k, m].
+        made_of: Arguments that it was made with.
         tangent: Blocks ∂²U/∂x_a∂x_b [N/m], mat33d of shape [k, m, m]; only those with a <= b are read, the others
             are their transposes. Shape [0, m, m] for a set without a tangent.
     """
+
+    made_of: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Keep what it is made of, by which checkpoints know it."""
+        made = super().__new__(cls)
+        made.made_of = given, options
+        return made
 
     def __init__(self, nodes: np.ndarray, device: wp.Device, *, tangent: bool = True) -> None:
         self.nodes = np.ascontiguousarray(nodes, np.int32)

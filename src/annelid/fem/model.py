@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.identity import identity, settings_of
 from annelid.core.options import require_kind
 from annelid.core.replay import Crew
 from annelid.fem.assembly import Assembly
-from annelid.fem.carried import anchors, identity_of
+from annelid.fem.carried import anchors
 from annelid.fem.corotational import Corotational
 from annelid.fem.elements import ElementSet
 from annelid.fem.hyperelastic import Hyperelastic
@@ -78,6 +78,7 @@ class Model:
     ) -> None:
         require_kind("the body of a model", solid, Solid, "a fem.Solid")
         self.solid, self.world = solid, world or World()
+        self._built = identity(solid, settings_of(self.world, but=["dt"]), linear)
         self.device = choose_device(device)
         self.crew = Crew(self.device, threads)
         self.gravity = _gravity(self.world.gravity)
@@ -202,27 +203,8 @@ class Model:
         return self._energies
 
     def fingerprint(self) -> str:
-        """Identity of the solid, its materials, its loads and offsets as they are now, for checkpoints."""
-        digest = hashlib.blake2b(digest_size=16)
-        solid = self.solid
-        loads = self.gravity, self.dead_loads, self.offsets.numpy()
-        for array in (solid.nodes, solid.elements, solid.held, *solid.moduli, solid.property_of("density"), *loads):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        if solid.payload.any():
-            digest.update(solid.payload.tobytes())
-        if solid.hyperelastic:
-            laws = [material.law for material in solid.materials]
-            digest.update(repr([law and (type(law).__name__, law.constants) for law in laws]).encode())
-        digest.update(repr((self.world.velocity_damping, self.world.ramp, solid.volume)).encode())
-        if self.world.integrator != World.integrator:
-            digest.update(self.world.integrator.encode())
-        if self.relaxes:
-            digest.update(repr([material.prony for material in solid.materials]).encode())
-        for each in self.reinforcement:
-            digest.update(each.identity())
-        if solid.carried:
-            digest.update(identity_of(solid.carried).encode())
-        return digest.hexdigest()
+        """Identity of the solid and its world as they were built, and of its loads and offsets as they are now."""
+        return identity(self._built, self.gravity, self.dead_loads, self.offsets)
 
     def _load(self) -> None:
         self.pull = self.gravity

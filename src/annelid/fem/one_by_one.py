@@ -80,11 +80,6 @@ class OneByOne(Generic[S]):
         self._after = clone_state(self._beginning)
         self._world_of = worlds_of_rows(self._desk, self.count)
 
-    @property
-    def name(self) -> str:
-        """What several worlds add to the identity of a model."""
-        return f"-{self.count}-worlds" if self.count > 1 else ""
-
     # --- states ---
 
     def first_state(self) -> S:

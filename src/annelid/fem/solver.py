@@ -14,6 +14,7 @@ from annelid.core.controls import Commanded, Control
 from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
+from annelid.core.identity import identity
 from annelid.core.interrupts import held_back
 from annelid.core.options import require_word
 from annelid.core.scenery import Scenery
@@ -29,6 +30,8 @@ from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.places import on_device
 from annelid.fem.contact.state import Touch, Touching
+from annelid.fem.dynamics import Inertia
+from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.model import Model
@@ -113,6 +116,10 @@ class Solver:
         self._prepare()
         self._worlds = OneByOne(worlds, weakly(self._first_state))
         self._gallery = Gallery(self._worlds.count, model.solid.nodes)
+        own = [each for drive in self.drives for each in drive.sets] + (contacts.sets if contacts else [])
+        self._others = [each for each in model.extras if each not in own and not isinstance(each, Inertia | Sand)]
+        added = [(type(each), each.made_of) for each in self._others]
+        self._built = identity(type(self), self.newton.settings, actuators, self.worlds, added)
 
     @property
     def worlds(self) -> int:
@@ -282,10 +289,9 @@ class Solver:
         return StepReport(self.dt, World.dt, rule)
 
     def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        touched = "" if self.contacts is None else f"-{self.contacts.identity()}"
-        sunk = "" if self.sand is None else f"-{self.sand.identity()}"
-        return f"fem-{self.model.fingerprint()}{touched}{sunk}{self._worlds.name}"
+        """Identity of the model, of what acts on it and of how it is stepped, for checkpoints."""
+        pressures = [each.pressure for each in self._others if isinstance(each, CavityPressure)]
+        return f"fem-{identity(self._built, self.model.fingerprint(), pressures)}"
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""

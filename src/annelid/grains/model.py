@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from copy import copy
@@ -15,7 +14,7 @@ import warp as wp
 from annelid.core.arrays import as_numbers
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.identity import identity
+from annelid.core.identity import identity, settings_of
 from annelid.core.memory import require_memory
 from annelid.core.options import require_kind
 from annelid.core.stability import Cause, StepReport
@@ -109,6 +108,15 @@ class Model:
         self._choose_steps(least_sweeps)
         self.features = self._features()
         self.parameters = self._parameters()
+        self._identity = identity(
+            self.one,
+            self.worlds,
+            self.copies,
+            guests,
+            least_sweeps,
+            settings_of(self.world, but=["dt"]),
+            self.contact_step,
+        )
 
     def _require_known_contacts(self) -> None:
         """Refuse what the method would leave out of contacts."""
@@ -206,17 +214,8 @@ class Model:
         return found[0]
 
     def fingerprint(self) -> str:
-        """Identity of the model."""
-        digest = hashlib.blake2b(digest_size=16)
-        built = replace(self.features, varied=False)  # parameters are part of the state
-        digest.update(identity(built, self.world, self.dt, self.world_count).encode())
-        digest.update(identity(self.bed.materials).encode())
-        for array in (self.bed.positions, self.bed.radii, self.bed.masses, self.bed.kinds, self.worlds):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        for body in self.bodies:
-            size = body.size if isinstance(body, Solid) else body.normal
-            digest.update(repr((type(body).__name__, body.numbers, size, body.world)).encode())
-        return digest.hexdigest()
+        """A hash of bed and world as they were built."""
+        return self._identity
 
     def surfaces(self) -> np.ndarray:
         """Friction, restitution, rolling resistance and cohesion of each grain, shape [n, 4]."""

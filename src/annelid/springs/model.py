@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import warp as wp
 
 from annelid.core.elements import grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.identity import identity
+from annelid.core.identity import identity, settings_of
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
@@ -76,6 +75,7 @@ class Model:
             raise InvalidValue("the body has no masses.")
         body.validate()
         self.one, self.batched = body, worlds is not None
+        self._built = identity(body, worlds)
         self.worlds = 1 if worlds is None else require_worlds(worlds, body)
         self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
@@ -187,21 +187,9 @@ class Model:
         return self.rows if self.worlds == 1 else replace(self.rows, row_of=self.rows.row_of[: self.one.mass_count])
 
     def fingerprint(self) -> str:
-        """A hash of topology and constants: states can be exchanged between models that agree in it."""
-        digest = hashlib.blake2b(digest_size=16)
-        body, world = self.body, self.world
-        counts = f"{body.mass_count} {body.spring_count}" + (f" {self.worlds} worlds" if self.worlds > 1 else "")
-        digest.update(f"{world.integrator} {world.precision} {counts}".encode())
-        surroundings = world.gravity, world.velocity_damping, world.drag, world.obstacles, world.collisions
-        digest.update(identity(*surroundings, world.forces, world.constraints).encode())
-        if self.features.growing:
-            digest.update(b"growing dashpots")
-        arrays = [body.masses, body.springs, body.rest_lengths, body.stiffness, body.damping, body.fixed]
-        if self.features.breaking:
-            arrays.append(body.yield_strains)
-        for array in arrays:
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        """A hash of the body as it was built, and of the world and the signals as they are now."""
+        world, signals = settings_of(self.world, but=["dt"]), self.arrays.signal_parameters
+        return identity(self._built, world, signals, self.features.growing)
 
     def write_rows(self, patch: Patch) -> bool:
         """Write the new rows of a patch to the device; False if there is no room and arrays must move first.

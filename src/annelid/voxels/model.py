@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,6 +70,7 @@ class Model:
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
         self.terrain = upload_terrain(world.terrain, self.real, device)
+        self._built = identity(self.worlds, world, self.corners, box_positions)
 
     @property
     def numpy_real(self) -> type:
@@ -117,16 +117,8 @@ class Model:
         return f"voxel ({x}, {y}) of robot {robot}"
 
     def fingerprint(self) -> str:
-        """A hash of all that states of this model depend on."""
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(f"{self.world.precision} {self.world.dt} {self.interval} {len(self.worlds)}".encode())
-        digest.update(identity(self.world.gravity, self.world.obstacles).encode())
-        digest.update(self.shape_of.tobytes())
-        for shape in self.shapes:
-            for array in (shape.materials, shape.corners, shape.mass_arm, shape.body_constants, shape.entries):
-                digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(self.bank.arrays.parameters.numpy().tobytes())
-        return digest.hexdigest()
+        """A hash of robots and world as they were built, and of what controllers compute with now."""
+        return identity(self._built, self.bank.arrays.parameters)
 
     def initial_motion(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (x, y, cos, sin) and velocities (vx, vy, spin, 0) of all bodies, shape [bodies, 4]."""

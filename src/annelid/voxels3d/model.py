@@ -12,7 +12,7 @@ import warp as wp
 
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
-from annelid.core.identity import identity
+from annelid.core.identity import identity, settings_of
 from annelid.shapes.resistive.among import require_above
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.changes import Changed, Log, apply, unchanged
@@ -80,6 +80,7 @@ class Model:
         self.obeying: np.ndarray = self._obeying_anywhere() if base is None else base.obeying
         self.controls = self._controls()
         self.tables = self._upload()
+        self._identity = "" if base else identity(robots, settings_of(world, but=["dt", "skin"]), corners, group)
 
     @property
     def roundings(self) -> np.ndarray:
@@ -114,18 +115,8 @@ class Model:
         return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
 
     def fingerprint(self) -> str:
-        """A hash of all that states of this model depend on, as it was before edits."""
-        if self.base is not None:
-            return self.base.fingerprint()
-        world = self.world
-        settings = identity(world.precision, self.dt, world.gravity, world.obstacles, world.links, self.corners,
-                            world.collisions, self.group)  # fmt: skip
-        if world.fluid:
-            settings = identity(settings, "fluid", world.fluid)
-        if world.force_field:
-            settings = identity(settings, [list(formula.tokens) for formula in world.force_field])
-        robots = {id(robot): identity(robot) for robot in self.robots}
-        return identity(settings, [robots[id(robot)] for robot in self.robots])
+        """A hash of robots and world as they were built, before edits."""
+        return self._identity if self.base is None else self.base.fingerprint()
 
     def edited(self, log: Log) -> Model:
         """This model, which is as it was built, after a log of edits."""

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.events import Event
+from annelid.core.identity import identity
 from annelid.core.replay import Graphs
 from annelid.core.state import state_arrays
 from annelid.core.variation import Parameter
@@ -58,6 +59,7 @@ class BatchedSolver(DynamicSolver):
     ) -> None:
         super().__init__(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts)
         self._steps = Steps(model, inertia, self.drives, self.channels, contacts, worlds, together)
+        self._together = identity(together)
         self._lost_last = 0
         self.batch = 1 if self.device.is_cpu else _LONGEST
         self._graphs = Graphs(self.device, kept=_GRAPHS)
@@ -94,6 +96,10 @@ class BatchedSolver(DynamicSolver):
     def _launch(self, state: State, steps: int) -> None:
         for _ in range(steps):
             self._steps.take(state)
+
+    def fingerprint(self) -> str:
+        """Identity of the model and of how worlds are stepped together, for checkpoints."""
+        return f"{super().fingerprint()}-{self._together}"
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; with a mask the clock goes on."""

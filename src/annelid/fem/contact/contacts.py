@@ -10,7 +10,6 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.identity import identity
 from annelid.core.numbers import is_whole
 from annelid.core.readback import Mirror, Readings
 from annelid.core.replay import Launcher
@@ -243,11 +242,6 @@ class Contacts:
         axes = wp.quatd(*self._forms[number].axes.as_quat().tolist())
         inputs = [mask, number, len(self.rigids), axes, places, turns, state.places, state.turns]
         wp.launch(place_obstacles, len(mask), inputs, device=self.device)
-
-    def identity(self) -> str:
-        """Identity of obstacles and settings, for checkpoints."""
-        known = [{name: value for name, value in vars(rigid).items() if name != "_cache"} for rigid in self.rigids]
-        return identity(known, self.settings, self.solid.surface)
 
     def vary(self, friction: float, body_mass: float) -> None:
         """Let all friction, and the masses of free bodies, be so many times what they were built with."""

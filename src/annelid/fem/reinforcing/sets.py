@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -37,13 +36,6 @@ class Reinforcement(ElementSet):
     def stiffen(self, factor: float) -> None:
         """Multiply the stiffness that it was given by a factor."""
         self._stiffer = factor
-
-    def identity(self) -> bytes:
-        """What distinguishes it from others, for checkpoints."""
-        digest = hashlib.blake2b(digest_size=16)
-        for array in (self.nodes, *self._own):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.digest()
 
     def _prepare(self, kernel: wp.Kernel, fixed: list[Any], crew: Crew) -> None:
         """Prepare launches; after what is fixed kernels take the factor, whether a tangent is wanted, and positions."""

@@ -79,9 +79,8 @@ class InverseSolver(RobotSolver):
         """Where the targets of effectors of one point are [m], by name."""
         return self.readout.targets(state)
 
-    def fingerprint(self) -> str:
-        """Identity of the robot and of its control, for checkpoints."""
-        return f"{super().fingerprint()}-{self.inverse.settings!r}"
+    def _driven_by(self) -> tuple[Any, ...]:
+        return self.inverse.settings, self.script
 
     def _step(self, state: InverseState, step: int) -> None:
         goals = self._goals(state, step + 1)
@@ -173,6 +172,9 @@ class ForwardSolver(RobotSolver):
     def _first_state(self) -> ForwardState:
         """One world at rest, its targets where its effectors are."""
         return ForwardState(**self._beginning(), commands=self._channels.resting(self.device))
+
+    def _driven_by(self) -> tuple[Any, ...]:
+        return self.script, [channel.by_stroke for channel in self._channels.every]
 
     def _given(self, state: ForwardState, step: int) -> Mapping[str, float]:
         """Efforts and strokes by name after so many steps."""

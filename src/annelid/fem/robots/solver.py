@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,6 +65,8 @@ class RobotSolver:
         self._touch = clone_state(robot.touch_state)
         self._worlds: OneByOne[Any] = OneByOne(worlds, weakly(self._first_state))
         self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
+        acting = robot.actuators, robot.effectors.effectors, robot.touched is None
+        self._built = identity(type(self), acting, self._start, self.worlds, self._driven_by())
 
     @property
     def worlds(self) -> int:
@@ -170,11 +171,11 @@ class RobotSolver:
 
     def fingerprint(self) -> str:
         """Identity of the robot, for checkpoints."""
-        digest = hashlib.blake2b(digest_size=8)
-        effectors = [e.name for e in self.robot.effectors.effectors]
-        digest.update(identity(self.robot.names, effectors, self.robot.model.world.obstacles).encode())
-        touched = "" if self.robot.touched is None else f"-{self.robot.touched.identity()}"
-        return f"fem-robot-{self.robot.model.fingerprint()}-{digest.hexdigest()}{touched}{self._worlds.name}"
+        return f"fem-robot-{self.robot.model.fingerprint()}-{self._built}"
+
+    def _driven_by(self) -> tuple[Any, ...]:
+        """What else its steps depend on."""
+        return ()
 
     def snapshot(self, state: Any, look: Look) -> Snapshot:
         """A picture of the state; several worlds stand side by side."""

@@ -85,10 +85,6 @@ class Sand(ElementSet):
         now = [self._starts, self._limits, self._aside, positions, sunk.stretches, sunk.forces]
         self._launcher.launch(keep, self.element_count, [self._nodes, self._stiffnesses, *now])
 
-    def identity(self) -> str:
-        """What it adds to the identity of a simulation."""
-        return repr(self.ground)
-
 
 def require_motion(ground: ResistiveGround | None, *, dynamic: bool, integrator: str) -> None:
     """Refuse ground that resists motion below a solid that has none, or by a rule that looks within steps."""
