@@ -129,6 +129,14 @@ def tet_file(file_format: str, **options: Any) -> Callable[[Path], Callable[[Pat
     return make
 
 
+def tet_written(path: Path) -> Callable[[Path], Any]:
+    """What `TetMesh.write` writes, with named regions and groups."""
+    mesh = _beam()
+    regions, groups = np.arange(len(mesh.tetrahedra)) % 2 + 1, {"base": np.arange(4), "one": np.array([5])}
+    type(mesh)(mesh.nodes, mesh.tetrahedra, regions=regions, groups=groups, region_names={2: "b"}).write(path)
+    return type(mesh).read
+
+
 def surface(kind: str) -> Callable[[Path], Callable[[Path], Any]]:
     """A surface mesh, which is repaired too."""
 
@@ -468,6 +476,8 @@ READERS = {
     "msh-2": Reader(".msh", tet_file("gmsh22", binary=True)),
     "msh-4-text": Reader(".msh", tet_file("gmsh", binary=False)),
     "msh-4": Reader(".msh", tet_file("gmsh", binary=True)),
+    "own-msh": Reader(".msh", tet_written),
+    "own-inp": Reader(".inp", tet_written),
     "vtk-text": Reader(".vtk", tet_file("vtk", binary=False)),
     "vtk-4": Reader(".vtk", tet_file("vtk42", binary=True)),
     "vtk": Reader(".vtk", tet_file("vtk", binary=True)),

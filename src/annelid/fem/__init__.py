@@ -71,6 +71,7 @@ from annelid.fem.sensors import (
 from annelid.fem.solid import Solid, Volume, require_solid
 from annelid.fem.solver import Solver
 from annelid.fem.state import State
+from annelid.fem.volume import VtuSeries, write_vtu
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.values import step_or
@@ -120,6 +121,7 @@ __all__ = [
     "Thread",
     "Together",
     "Volume",
+    "VtuSeries",
     "World",
     "contact_force_between",
     "contact_force_of",
@@ -144,6 +146,7 @@ __all__ = [
     "velocity_of",
     "volume_of",
     "winding",
+    "write_vtu",
 ]
 
 

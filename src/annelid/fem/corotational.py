@@ -68,6 +68,13 @@ class Corotational(Tetrahedra):
         """Von Mises stress of each point [Pa]."""
         wp.launch(von_mises, self.point_count, [place, factors, self._points, out], device=self.device)
 
+    def nominal_stresses(self) -> np.ndarray:
+        """First Piola-Kirchhoff stress of each point [Pa], shape [p, 3, 3]."""
+        points = self._points
+        shape_part = points.strains.numpy() / self.point_volumes[:, None, None]
+        pressure = points.lame.numpy() * points.dilations.numpy()
+        return np.asarray(shape_part + pressure[:, None, None] * points.rotations.numpy())
+
     @cached_property
     def _stiffen(self) -> Command:
         moduli = self._points.shear, self._points.lame

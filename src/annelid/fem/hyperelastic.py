@@ -165,6 +165,10 @@ class Hyperelastic(Tetrahedra):
         inputs = [place, factors, self.volumes, points.deformations, points.stresses, out]
         wp.launch(cauchy_von_mises, self.point_count, inputs, device=self.device)
 
+    def nominal_stresses(self) -> np.ndarray:
+        """First Piola-Kirchhoff stress of each point [Pa], shape [p, 3, 3]."""
+        return np.asarray(self._points.stresses.numpy() / self.point_volumes[:, None, None])
+
     def history(self) -> History:
         """What the material remembers of a solid that was at rest for ever."""
         return History() if self._relaxation is None else self._relaxation.history()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -30,6 +30,21 @@ class WithRegions(Protocol):
     @property
     def regions(self) -> np.ndarray:
         """Number of each tetrahedron's material, shape [t]."""
+        ...
+
+
+@runtime_checkable
+class WithNames(Protocol):
+    """A mesh whose parts have names."""
+
+    @property
+    def groups(self) -> Mapping[str, np.ndarray]:
+        """Named sets of nodes."""
+        ...
+
+    @property
+    def region_names(self) -> Mapping[int, str]:
+        """Names of regions."""
         ...
 
 

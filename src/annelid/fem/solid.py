@@ -22,7 +22,7 @@ from annelid.core.sealed import Sealed
 from annelid.core.unlikely import warn_of_size
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
-from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithRegions
+from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithNames, WithRegions
 from annelid.fem.reinforcing.fabrics import Fabric, LaidFabric, covered
 from annelid.fem.reinforcing.threads import LaidThread, Thread, laid
 from annelid.fem.selection import Where as Where
@@ -52,7 +52,8 @@ class Solid(Described, Sealed):
     Args:
         mesh: Tetrahedra: `shapes.TetMesh`, or what its `quadratic()` makes; anything with nodes [n, 3] and tetrahedra
             [t, 4] or [t, 10], and perhaps regions [t], cells [t] and boundary().
-        material: A material or its name for all of it, or one for each region: a mapping, or a sequence.
+        material: A material or its name for all of it, or one for each region: a mapping from numbers, or from names
+            that the mesh gives regions, or a sequence.
         volume: "mean" gives the tetrahedra of a cell one change of volume, the remedy against volumetric locking;
             "plain" leaves every integration point its own. "auto" takes the mean for linear tetrahedra of a material
             with a Poisson's ratio above 0.4.
@@ -68,7 +69,7 @@ class Solid(Described, Sealed):
         carried: Held components that follow paths.
         forces: Forces on the nodes that keep their direction [N], shape [n, 3].
         payload: Mass that hangs on each node besides that of the solid [kg], shape [n].
-        groups: Named sets of nodes.
+        groups: Named sets of nodes, those of the mesh among them.
         threads: Threads that reinforce it, as they lie in its tetrahedra.
         fabrics: Fabrics that reinforce its surface, as they lie on its faces.
     """
@@ -77,7 +78,7 @@ class Solid(Described, Sealed):
     def __init__(
         self,
         mesh: Mesh,
-        material: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike],
+        material: MaterialLike | Mapping[int, MaterialLike] | Mapping[str, MaterialLike] | Sequence[MaterialLike],
         *,
         volume: Volume = "auto",
         surface: Surface | None = None,
@@ -98,7 +99,8 @@ class Solid(Described, Sealed):
         warn_of_size("the solid", float(np.ptp(self.nodes, axis=0).max()), stacklevel=4)
         one = np.zeros(len(self.elements), np.int32)
         self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
-        self.materials, self.element_materials = _materials(material, self.regions)
+        names = mesh.region_names if isinstance(mesh, WithNames) else {}
+        self.materials, self.element_materials = _materials(material, self.regions, names)
         if volume not in ("auto", "mean", "plain"):
             raise InvalidValue(f"volume must be 'auto', 'mean' or 'plain', not {volume!r}.")
         self.volume = volume
@@ -106,7 +108,7 @@ class Solid(Described, Sealed):
         self.held, self.offsets, self.forces = np.zeros(shape, bool), np.zeros(shape), np.zeros(shape)
         self.payload = np.zeros(len(self.nodes))
         self.carried: tuple[Carried, ...] = ()
-        self.groups: dict[str, np.ndarray] = {}
+        self.groups: dict[str, np.ndarray] = dict(mesh.groups) if isinstance(mesh, WithNames) else {}
         self.threads: tuple[LaidThread, ...] = ()
         self.fabrics: tuple[LaidFabric, ...] = ()
 
@@ -346,7 +348,9 @@ def _volumes(nodes: np.ndarray, elements: np.ndarray) -> np.ndarray:
 
 
 def _materials(
-    given: MaterialLike | Mapping[int, MaterialLike] | Sequence[MaterialLike], regions: np.ndarray
+    given: MaterialLike | Mapping[int, MaterialLike] | Mapping[str, MaterialLike] | Sequence[MaterialLike],
+    regions: np.ndarray,
+    names: Mapping[int, str],
 ) -> tuple[tuple[Material, ...], np.ndarray]:
     """Materials, and the index of each tetrahedron's."""
     if isinstance(given, (str, Material)):
@@ -356,11 +360,19 @@ def _materials(
             f"a solid needs a material, its name, or one for each region, not {given!r:.80}; Material.hyperelastic "
             "makes one of a law."
         )
-    pairs = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+    by_name = {name: number for number, name in names.items()}
+    pairs: dict[int, MaterialLike] = {}
+    for key, each in given.items() if isinstance(given, Mapping) else enumerate(given):
+        if isinstance(key, str) and key not in by_name:
+            raise UnknownName("region of the mesh", key, by_name)
+        pairs[by_name[key] if isinstance(key, str) else key] = each
     numbers, index = np.unique(regions, return_inverse=True)
     missing = [int(number) for number in numbers if number not in pairs]
     if missing:
-        raise InvalidValue(f"region {missing[0]} of the mesh has no material; give one for each of {numbers.tolist()}.")
+        needed = [names.get(int(number), int(number)) for number in numbers]
+        raise InvalidValue(
+            f"region {names.get(missing[0], missing[0])!r} of the mesh has no material; give one for each of {needed}."
+        )
     return tuple(preset(pairs[int(number)]) for number in numbers), index.reshape(-1).astype(np.int32)
 
 

@@ -177,6 +177,10 @@ class Tetrahedra(ElementSet):
         """
         raise NotImplementedError
 
+    def nominal_stresses(self) -> np.ndarray:
+        """First Piola-Kirchhoff stress of each point [Pa], shape [p, 3, 3], on the host, after `evaluate`."""
+        raise NotImplementedError
+
     def history(self) -> History:
         """What the material remembers of a solid that was at rest for ever."""
         return History()

@@ -89,7 +89,7 @@ def test_names_sizes_and_scales_are_checked(tmp_path: Path) -> None:
         TetMesh.read(tmp_path / "words.msh")
     with pytest.raises(InvalidMesh, match="suffix '.stl'"):
         TetMesh.read(tmp_path / "mesh.stl")
-    with pytest.raises(InvalidMesh, match="more than 10"):
+    with pytest.raises(InvalidMesh, match="more than the 10"):
         TetMesh.read(path, max_bytes=10)
     with pytest.raises(InvalidValue, match="max_bytes = 0 cannot be used"):
         TetMesh.read(path, max_bytes=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,12 +17,13 @@ from annelid.shapes.given import require_likely_size
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.mesh_arrays import checked_cells, checked_points
 from annelid.shapes.placed import turned_about
+from annelid.shapes.tet.contents import Contents
+from annelid.shapes.tet.exchange import MAX_BYTES, read_contents, write_contents
 from annelid.shapes.tet.files import load_tetrahedra, write_tetrahedra
 from annelid.shapes.tet.locate import Locator
-from annelid.shapes.tet.meshio_files import MAX_BYTES, read_tetrahedra
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.topology import EDGES, boundary_of, closed_pieces, dihedral_angles_of, volumes_of
-from annelid.shapes.values import Floats, Indices, as_vector
+from annelid.shapes.values import Floats, Indices, as_vector, require_positive
 
 _FLATTEST = 1e-12
 """A tetrahedron of less than this fraction of its longest edge cubed is flat."""
@@ -46,12 +48,17 @@ class TetMesh:
         regions: Number of each element's material, int32 of shape [m], read-only; one number serves for all.
         cells: Which elements were made of one hexahedron, for remedies against volumetric locking: the same number for
             each of them, int32 of shape [m], read-only; None where there are no such groups.
+        groups: Named sets of nodes, such as those of a surface that a file names: int32 each, read-only. A solid of
+            the mesh has them too: `solid.fix("base")`.
+        region_names: Names of regions by number; a solid of the mesh takes materials by them.
     """
 
     nodes: Floats
     tetrahedra: Indices
     regions: Indices = field(default_factory=_one_region, kw_only=True)
     cells: Indices | None = field(default=None, kw_only=True)
+    groups: Mapping[str, Indices] = field(default_factory=dict, kw_only=True)
+    region_names: Mapping[int, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         nodes = _checked_nodes(self.nodes)
@@ -65,6 +72,8 @@ class TetMesh:
         self._set("tetrahedra", tetrahedra)
         self._set("regions", _checked_labels("regions", regions, len(tetrahedra)))
         self._set("cells", None if self.cells is None else _checked_labels("cells", self.cells, len(tetrahedra)))
+        object.__setattr__(self, "groups", _checked_groups(self.groups, len(nodes)))
+        object.__setattr__(self, "region_names", dict(self.region_names))
 
     def _set(self, name: str, array: NDArray[Any] | None) -> None:
         if array is not None:
@@ -73,7 +82,14 @@ class TetMesh:
 
     @classmethod
     def repaired(
-        cls, nodes: ArrayLike, tetrahedra: ArrayLike, *, regions: ArrayLike = 0, cells: ArrayLike | None = None
+        cls,
+        nodes: ArrayLike,
+        tetrahedra: ArrayLike,
+        *,
+        regions: ArrayLike = 0,
+        cells: ArrayLike | None = None,
+        groups: Mapping[str, ArrayLike] | None = None,
+        region_names: Mapping[int, str] | None = None,
     ) -> TetMesh:
         """A mesh of untidy arrays: inverted elements are turned, nodes that no element uses are dropped.
 
@@ -85,14 +101,24 @@ class TetMesh:
         tetrahedra[inverted] = tetrahedra[inverted][:, [0, 2, 1, 3]]
         used, number = np.unique(tetrahedra, return_inverse=True)
         labels = None if cells is None else np.asarray(cells)
-        return cls(nodes[used], number.reshape(-1, 4).astype(np.int32), regions=np.asarray(regions), cells=labels)
+        kept = {name: np.searchsorted(used, np.intersect1d(given, used)) for name, given in (groups or {}).items()}
+        return cls(
+            nodes[used],
+            number.reshape(-1, 4).astype(np.int32),
+            regions=np.asarray(regions),
+            cells=labels,
+            groups={name: rows.astype(np.int32) for name, rows in kept.items() if len(rows)},
+            region_names=region_names or {},
+        )
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, scale: float | None = None, max_bytes: int = MAX_BYTES) -> TetMesh:
-        """Read a gmsh .msh or VTK .vtk or .vtu file through meshio, which the extra `fem` brings.
+        """Read a file of Gmsh (.msh), Abaqus (.inp) or VTK (.vtk, .vtu).
 
-        Physical groups of gmsh, or an integer cell field named 'region', become regions. Of 10-node tetrahedra the
-        corners are read. Inverted elements are turned, surfaces, lines and points left out, other cells refused.
+        Physical volumes of Gmsh, element sets of sections of Abaqus, or an integer cell field named "region" or
+        "material", become regions; named surfaces, curves, points and node sets become groups. Of 10-node tetrahedra
+        the corners are read. Inverted elements are turned, other cells refused. VTK files, and those of Gmsh before
+        version 4.1, are read by meshio, which the extra `fem` brings.
 
         Args:
             path: The file.
@@ -100,29 +126,45 @@ class TetMesh:
                 takes metres and refuses what is too wide.
             max_bytes: Larger files are refused.
         """
-        unit = 1.0 if scale is None else scale
-        nodes, tetrahedra, regions = read_tetrahedra(path, scale=unit, max_bytes=max_bytes)
+        unit = 1.0 if scale is None else require_positive("scale", scale)
+        found = read_contents(path, max_bytes=max_bytes)
+        nodes = found.nodes * unit
         if scale is None:
             name = os.path.basename(os.fspath(path))
             require_likely_size(nodes, name, "Give scale=1e-3, or scale=1 if it is right")
         try:
-            return cls.repaired(nodes, tetrahedra, regions=regions)
+            return cls.repaired(
+                nodes,
+                found.tetrahedra[:, :4],
+                regions=found.regions,
+                groups=found.groups,
+                region_names=found.region_names,
+            )
         except InvalidMesh as error:
             raise InvalidMesh(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> TetMesh:
         """Read what `save` wrote; files of more than `max_bytes` once unpacked are refused."""
-        arrays = load_tetrahedra(path, max_bytes=max_bytes)
+        arrays, groups, names = load_tetrahedra(path, max_bytes=max_bytes)
+        regions, cells = arrays["regions"], arrays.get("cells")
         try:
-            return cls(arrays["nodes"], arrays["tetrahedra"], regions=arrays["regions"], cells=arrays.get("cells"))
+            return cls(
+                arrays["nodes"], arrays["tetrahedra"], regions=regions, cells=cells, groups=groups, region_names=names
+            )
         except InvalidMesh as error:
             raise InvalidMesh(f"{os.fspath(path)}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the arrays to an .npz file, whole or not at all."""
         arrays: dict[str, NDArray[Any]] = {"nodes": self.nodes, "tetrahedra": self.tetrahedra, "regions": self.regions}
-        write_tetrahedra(path, arrays if self.cells is None else arrays | {"cells": self.cells})
+        full = arrays if self.cells is None else arrays | {"cells": self.cells}
+        write_tetrahedra(path, full, groups=self.groups, region_names=self.region_names)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file of Gmsh (.msh, version 4.1), Abaqus (.inp) or ParaView (.vtu), with regions and groups."""
+        contents = Contents(self.nodes, self.tetrahedra, self.regions, dict(self.region_names), dict(self.groups))
+        write_contents(path, contents, self.boundary())
 
     @property
     def volume(self) -> float:
@@ -171,7 +213,14 @@ class TetMesh:
 
     def quadratic(self) -> QuadraticTetMesh:
         """The same solid with a node in the middle of every edge, for 10-node elements."""
-        return QuadraticTetMesh.of(self.nodes, self.tetrahedra, regions=self.regions, cells=self.cells)
+        return QuadraticTetMesh.of(
+            self.nodes,
+            self.tetrahedra,
+            regions=self.regions,
+            cells=self.cells,
+            groups=self.groups,
+            region_names=self.region_names,
+        )
 
     def moved(self, offset: ArrayLike) -> TetMesh:
         """A copy moved by an offset [m]."""
@@ -186,10 +235,13 @@ class TetMesh:
         """A copy that is all of one region, so that it may have a material of its own where meshes are joined."""
         if isinstance(region, bool) or not isinstance(region, int | np.integer) or region < 0:
             raise InvalidMesh(f"regions must be whole numbers of 0 or more, not {region!r:.60}.")
-        return replace(self, regions=np.full(len(self.tetrahedra), region))
+        return replace(self, regions=np.full(len(self.tetrahedra), region), region_names={})
 
     def __add__(self, other: TetMesh) -> TetMesh:
-        """Both meshes as one, of parts that are not attached to each other; regions keep their numbers."""
+        """Both meshes as one, of parts that are not attached to each other; regions keep their numbers.
+
+        Groups of one name become one, and so do regions of one number, which must have one name.
+        """
         if not isinstance(other, TetMesh):
             return NotImplemented
         cells = None
@@ -201,6 +253,8 @@ class TetMesh:
             np.concatenate([self.tetrahedra, other.tetrahedra + len(self.nodes)]),
             regions=np.concatenate([self.regions, other.regions]),
             cells=cells,
+            groups=_united(self.groups, {name: rows + len(self.nodes) for name, rows in other.groups.items()}),
+            region_names=_same_names(self.region_names, other.region_names),
         )
 
     def nearest(self, points: ArrayLike) -> Indices:
@@ -236,11 +290,49 @@ class TetMesh:
         return f"TetMesh({len(self.nodes)} nodes, {len(self.tetrahedra)} tetrahedra)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.nodes, self.tetrahedra, self.regions, self.cells)  # what is cached is made again
+        given = self.nodes, self.tetrahedra, self.regions, self.cells, self.groups, self.region_names
+        return _restored, given  # what is cached is made again
 
 
-def _restored(nodes: Floats, tetrahedra: Indices, regions: Indices, cells: Indices | None) -> TetMesh:
-    return TetMesh(nodes, tetrahedra, regions=regions, cells=cells)
+def _restored(
+    nodes: Floats,
+    tetrahedra: Indices,
+    regions: Indices,
+    cells: Indices | None,
+    groups: Mapping[str, Indices],
+    region_names: Mapping[int, str],
+) -> TetMesh:
+    return TetMesh(nodes, tetrahedra, regions=regions, cells=cells, groups=groups, region_names=region_names)
+
+
+def _united(mine: Mapping[str, Indices], theirs: Mapping[str, Indices]) -> dict[str, Indices]:
+    empty = np.empty(0, np.int32)
+    names = dict.fromkeys((*mine, *theirs))
+    return {name: np.concatenate([mine.get(name, empty), theirs.get(name, empty)]) for name in names}
+
+
+def _same_names(mine: Mapping[int, str], theirs: Mapping[int, str]) -> dict[int, str]:
+    for number in mine.keys() & theirs.keys():
+        if mine[number] != theirs[number]:
+            raise InvalidMesh(
+                f"region {number} is called {mine[number]!r} in one mesh and {theirs[number]!r} in the other; give one "
+                "of them another number with labelled(region)."
+            )
+    return {**mine, **theirs}
+
+
+def _checked_groups(groups: Mapping[str, ArrayLike], size: int) -> dict[str, Indices]:
+    """Sets of nodes: sorted, each node once, read-only."""
+    found = {}
+    for name, given in groups.items():
+        rows = np.asarray(given)
+        if not isinstance(name, str) or rows.ndim != 1 or not (rows.size == 0 or rows.dtype.kind in "iu"):
+            raise InvalidMesh(f"a group of a mesh is a name with indices of nodes, shape [k], not {name!r:.60}.")
+        if rows.size and not 0 <= rows.min() <= rows.max() < size:
+            raise InvalidMesh(f"group {name!r} names node {rows.max()}, but there are nodes 0 to {size - 1} only.")
+        found[name] = np.unique(rows).astype(np.int32)
+        found[name].setflags(write=False)
+    return found
 
 
 def _checked_nodes(nodes: ArrayLike) -> Floats:

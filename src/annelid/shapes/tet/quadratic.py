@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annelid.shapes.tet.contents import Contents, faces_in
+from annelid.shapes.tet.exchange import write_contents
 from annelid.shapes.tet.topology import SIDES, boundary_of, closed_pieces, edge_numbers, tetrahedron_edges
 from annelid.shapes.values import Floats, Indices
 
@@ -24,6 +28,9 @@ class QuadraticTetMesh:
         edges: Corners of each edge, the lower first; node n + k is the middle of edge k; int32 of shape [e, 2].
         regions: Number of each element's material, int32 of shape [m].
         cells: Which elements were made of one hexahedron, int32 of shape [m], or None.
+        groups: Named sets of nodes: those of the linear mesh, with the middles of the sides of boundary faces all of
+            whose corners they have, or, where there is no such face, of edges of the boundary.
+        region_names: Names of regions by number.
     """
 
     nodes: Floats
@@ -31,6 +38,8 @@ class QuadraticTetMesh:
     edges: Indices
     regions: Indices
     cells: Indices | None = None
+    groups: Mapping[str, Indices] = field(default_factory=dict)
+    region_names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in (self.nodes, self.tetrahedra, self.edges):
@@ -38,13 +47,37 @@ class QuadraticTetMesh:
 
     @classmethod
     def of(
-        cls, nodes: Floats, tetrahedra: Indices, *, regions: Indices, cells: Indices | None = None
+        cls,
+        nodes: Floats,
+        tetrahedra: Indices,
+        *,
+        regions: Indices,
+        cells: Indices | None = None,
+        groups: Mapping[str, Indices] | None = None,
+        region_names: Mapping[int, str] | None = None,
     ) -> QuadraticTetMesh:
         """Middle nodes added to checked linear arrays: nodes [n, 3] [m] and tetrahedra [m, 4]."""
         edges, number = tetrahedron_edges(tetrahedra)
         middles = 0.5 * (nodes[edges[:, 0]] + nodes[edges[:, 1]])
         ten = np.concatenate([tetrahedra, number + np.int32(len(nodes))], axis=1)
-        return cls(np.concatenate([nodes, middles]), ten, edges, regions, cells)
+        mesh = cls(np.concatenate([nodes, middles]), ten, edges, regions, cells, region_names=region_names or {})
+        full = {name: mesh._with_middles(chosen) for name, chosen in (groups or {}).items()}
+        return replace(mesh, groups=full) if full else mesh
+
+    def _with_middles(self, corners: Indices) -> Indices:
+        """A group of corners with the middles that belong to it."""
+        faces = self.boundary()
+        whole = faces[faces_in(faces, corners, len(self.nodes))]
+        if len(whole) == 0:
+            sides = np.unique(faces[:, 3:])
+            ends = np.isin(self.edges[sides - self.corner_count], corners).all(axis=1)
+            whole = sides[ends]
+        return np.union1d(corners, whole).astype(np.int32)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file of Gmsh (.msh, version 4.1), Abaqus (.inp) or ParaView (.vtu), with regions and groups."""
+        contents = Contents(self.nodes, self.tetrahedra, self.regions, dict(self.region_names), dict(self.groups))
+        write_contents(path, contents, self.boundary())
 
     @property
     def corner_count(self) -> int:

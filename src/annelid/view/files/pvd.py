@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.vtu import write_list
 from annelid.view.files.reel import Reel
 from annelid.view.files.vtu import write_vtu
 
@@ -17,17 +16,13 @@ def write_pvd(reel: Reel, path: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InvalidValue(f"{folder} is a file, where the frames of {path.name} belong: choose another name.")
     digits = max(4, len(str(len(reel) - 1)))
-    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">']
-    lines += ["<Collection>"]
-    written = set()
+    written: list[tuple[float, str]] = []
     for number, (time, snapshot) in enumerate(reel.frames()):
         name = f"frame_{number:0{digits}d}.vtu"
         write_vtu(snapshot, folder / name)
-        written.add(name)
-        file = quoteattr(f"{folder.name}/{name}")
-        lines.append(f'<DataSet timestep="{time!r}" group="" part="0" file={file}/>')
-    with replaced(path) as temporary:
-        temporary.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")
+        written.append((time, f"{folder.name}/{name}"))
+    write_list(path, written)
+    kept = {name for _, name in written}
     for old in folder.glob("frame_*.vtu"):  # of an earlier export with more frames
-        if old.name not in written:
+        if f"{folder.name}/{old.name}" not in kept:
             old.unlink()
