@@ -40,19 +40,19 @@ def wedge(angle: float) -> TriangleMesh:
     ],
 )
 def test_the_thinnest_wall_is_found(solid: Shape, thickness: float) -> None:
-    assert thinnest_wall(solid) == pytest.approx(thickness, rel=0.01)
+    assert thinnest_wall(solid)[0] == pytest.approx(thickness, rel=0.01)
 
 
 @pytest.mark.parametrize(
     "solid", [wedge(math.radians(5)), wedge(math.radians(40)), Revolved(((0, 0), (0.02, 0), (0, 0.3)))]
 )
 def test_an_edge_and_a_tip_are_no_walls(solid: Shape) -> None:
-    assert cells_for_walls(solid, 64, thinnest_wall(solid)) == 64
+    assert cells_for_walls(solid, 64, thinnest_wall(solid)[0]) == 64
 
 
 @pytest.mark.parametrize("solid", [Box((1.0, 1.0, 0.032)), Sphere(0.3), bucket(0.0065)])
 def test_what_the_grid_resolves_keeps_it(solid: Shape) -> None:
-    assert cells_for_walls(solid, 64, thinnest_wall(solid)) == 64
+    assert cells_for_walls(solid, 64, thinnest_wall(solid)[0]) == 64
 
 
 @pytest.mark.parametrize("cells", [0.3, 0.7, 1.0, 1.4, 3.0])

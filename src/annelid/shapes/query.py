@@ -10,10 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import ndimage
 
 from annelid.core.errors import DeviceUnavailable
+from annelid.shapes.kernels import crossings
 from annelid.shapes.kernels import query as kernels
 from annelid.shapes.rough import Rough
 from annelid.shapes.topology import beyond, edges_of
 from annelid.shapes.values import Floats, Indices, Vector, as_points
+
+_LOT = 1 << 11
+"""Points or triangles of one launch on a CPU: half a second among long thin triangles, so that Ctrl-C is heard."""
 
 
 class MeshDistance:
@@ -51,17 +55,21 @@ class MeshDistance:
 
         Where several surface points are equally close the gradient belongs to one of them.
         """
-        local = self._array(self._local(as_points(points)), wp.vec3d)
-        distance = wp.empty(len(local), dtype=wp.float64, device=self.device)
-        gradient = wp.empty(len(local), dtype=wp.vec3d, device=self.device)
-        wp.launch(
-            kernels.distances_and_gradients,
-            len(local),
-            inputs=[self._surface, local],
-            outputs=[distance, gradient],
-            device=self.device,
-        )
-        return self._scale * distance.numpy(), gradient.numpy()
+        points = self._local(as_points(points))
+        distances, gradients = np.empty(len(points)), np.empty((len(points), 3))
+        for lot in self._lots(len(points)):
+            local = self._array(points[lot], wp.vec3d)
+            distance = wp.empty(len(local), dtype=wp.float64, device=self.device)
+            gradient = wp.empty(len(local), dtype=wp.vec3d, device=self.device)
+            wp.launch(
+                kernels.distances_and_gradients,
+                len(local),
+                inputs=[self._surface, local],
+                outputs=[distance, gradient],
+                device=self.device,
+            )
+            distances[lot], gradients[lot] = self._scale * distance.numpy(), gradient.numpy()
+        return distances, gradients
 
     def distance(self, points: ArrayLike) -> Floats:
         """Distance of each point to the surface [m], inside too; much quicker than one with a sign."""
@@ -69,6 +77,25 @@ class MeshDistance:
         distance = wp.empty(len(local), dtype=wp.float64, device=self.device)
         wp.launch(kernels.plain_distances, len(local), [self._surface, local], [distance], device=self.device)
         return self._scale * distance.numpy()
+
+    def crossing(self, margin: float) -> Floats | None:
+        """Where two triangles cross, or lie on each other, shape [3]; None if no two do.
+
+        Args:
+            margin: How deep in each other triangles may be, as a fraction of half the diagonal of the mesh.
+        """
+        corners = self._surface.vertices.numpy()[self._surface.triangles.numpy()]
+        for lot in self._lots(len(corners)):
+            other = wp.empty(len(corners[lot]), dtype=wp.int32, device=self.device)
+            asked = [self._surface, lot.start, margin]
+            wp.launch(crossings.crossings, len(other), asked, [other], device=self.device)
+            others = other.numpy()
+            if (others >= 0).any():
+                first = int((others >= 0).argmax())
+                pair = corners[[lot.start + first, others[first]]]
+                middle = 0.5 * (pair.min(axis=1).max(axis=0) + pair.max(axis=1).min(axis=0))
+                return np.asarray(self._center + self._scale * middle)
+        return None
 
     def thicknesses(self, points: Floats, faces: Indices) -> Floats:
         """How thick the solid is behind points of its faces [m], inf where a ray finds no end; shapes [n, 3], [n]."""
@@ -125,6 +152,11 @@ class MeshDistance:
         result = np.concatenate([[False], inside[:count]])[region]
         result.ravel()[near] = inside[count:]
         return np.asarray(result)
+
+    def _lots(self, count: int) -> list[slice]:
+        """Parts of a number of points or triangles that are short enough for one launch."""
+        size = max(count, 1) if self.device.is_cuda else _LOT
+        return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
     def _local(self, points: Floats) -> Floats:
         return (points - self._center) / self._scale

@@ -227,7 +227,7 @@ class Rigid(Named):
         """Thickness of its thinnest wall [m], inf where it has none, which copies in other worlds share."""
         shape, known = self._cache.get("thinnest", (None, None))
         if shape is not self.shape:
-            known = 2.0 * self.shape.radius if isinstance(self.shape, Sphere) else thinnest_wall(self.shape)
+            known = 2.0 * self.shape.radius if isinstance(self.shape, Sphere) else thinnest_wall(self.shape)[0]
             self._cache["thinnest"] = self.shape, known
         assert isinstance(known, float)
         return known

@@ -22,21 +22,21 @@ _STEEP = 8  # times the area that is thinner than half: more than where an edge 
 _SEGMENTS = 128  # of a full turn of a shape that is no mesh
 
 
-def wall_thicknesses(mesh: TriangleMesh) -> Floats:
-    """Thickness of the solid behind points spread evenly over its surface [m], rising, inf where there is no end."""
-    return np.sort(mesh.query().thicknesses(*spread_over(mesh.vertices, mesh.triangles, _SAMPLES)))
-
-
-def thinnest_wall(shape: Shape) -> float:
-    """Thickness of the thinnest wall of a solid [m].
+def thinnest_wall(shape: Shape) -> tuple[float, Floats]:
+    """Thickness of the thinnest wall of a solid [m], inf where there is none, and a point of its surface [m].
 
     A wall is a part of the surface that is as thin as its neighbourhood. Where the solid tapers off to an edge or a
     tip, which have no thickness, half as thin has at least an eighth of the area, and that is no wall.
     """
-    found = wall_thicknesses(shape if isinstance(shape, TriangleMesh) else shape.surface(_SEGMENTS))
+    mesh = shape if isinstance(shape, TriangleMesh) else shape.surface(_SEGMENTS)
+    points, faces = spread_over(mesh.vertices, mesh.triangles, _SAMPLES)
+    found = mesh.query().thicknesses(points, faces)
+    order = np.argsort(found)
+    found, points = found[order], points[order]
     rank = np.arange(1, len(found) + 1)
     is_wall = (rank >= _LEAST_SHARE * len(found)) & (rank >= _STEEP * np.searchsorted(found, 0.5 * found))
-    return float(found[is_wall][0]) if is_wall.any() else math.inf
+    first = int(is_wall.argmax())
+    return (float(found[first]), points[first]) if is_wall.any() else (math.inf, points[0])
 
 
 def cells_for_walls(shape: Shape, least: int, thickness: float) -> int:

@@ -82,7 +82,7 @@ def warn_of_units(what: str, body: Body, masses: str = "", *, stacklevel: int) -
 def warn_of_overlaps(solid: Any) -> None:
     """Warn of closed surfaces of a mesh that overlap, which are filled as one solid."""
     if isinstance(solid, TriangleMesh) and (fault := overlap_of(solid)) is not None:
-        warnings.warn(f"{fault}: the body is one solid there, as heavy as one.", UnlikeShape, stacklevel=4)
+        warnings.warn(f"{fault}; the body is one solid there, as heavy as one.", UnlikeShape, stacklevel=4)
 
 
 def compare_volumes(solid: Any, grid: Lattice) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annelid.core.errors import InvalidMesh, InvalidValue
+from annelid.core.errors import InvalidMesh, InvalidValue, TooLarge
 from annelid.robots import finger_mesh
 from annelid.shapes import (
     Box,
@@ -220,21 +220,89 @@ def beside(*shapes: Shape) -> TriangleMesh:
     return TriangleMesh(apart.vertices, np.where(first[:, None], apart.triangles, apart.triangles[:, ::-1]))
 
 
+def through_itself(width: float) -> TriangleMesh:
+    """A closed tube along an eight."""
+    along = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)[:, None]
+    path = np.concatenate([np.sin(along), np.sin(2.0 * along), 0.1 * np.cos(along)], axis=1)
+    ring = width * np.array([(0.0, 1.0), (-1.0, 0.0), (0.0, -1.0), (1.0, 0.0)])
+    ahead = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
+    side = np.cross(ahead, (0.0, 0.0, 1.0))
+    side /= np.linalg.norm(side, axis=1)[:, None]
+    vertices = path[:, None] + ring[:, :1] * side[:, None] + ring[:, 1:] * np.array((0.0, 0.0, 1.0))
+    i, j = np.divmod(np.arange(240), 4)
+    here, next_here = 4 * i + j, 4 * i + (j + 1) % 4
+    there, next_there = (here + 4) % 240, (next_here + 4) % 240
+    triangles = [np.stack([here, next_here, next_there], 1), np.stack([here, next_there, there], 1)]
+    return TriangleMesh(vertices.reshape(-1, 3), np.concatenate(triangles))
+
+
 @pytest.mark.parametrize(
     ("mesh", "fault"),
     [
         (beside(Sphere(0.3), Sphere(0.3, center=(0.3, 0.0, 0.0))), "overlap or touch"),
         (beside(Box((1.0, 0.2, 0.2)), Box((0.2, 0.2, 1.0), center=(0.07, 0.0, 0.03))), "overlap or touch"),
         (beside(Box((1.0, 0.2, 0.2)), Box((0.2, 0.2, 0.2), center=(0.13, 0.2, 0.0))), "overlap or touch"),
-        (hollowed(Box((1.0, 0.2, 0.2)), Box((0.2, 0.1, 0.2), center=(0.0, 0.0, 0.05))), "reaches out of the solid"),
-        (hollowed(Box((1.0, 0.4, 0.4)), Sphere(0.1), Sphere(0.1, center=(0.1, 0.0, 0.0))), "into another cavity"),
+        (hollowed(Box((1.0, 0.2, 0.2)), Box((0.2, 0.1, 0.2), center=(0.0, 0.0, 0.05))), "overlap or touch"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Sphere(0.1), Sphere(0.1, center=(0.1, 0.0, 0.0))), "overlap or touch"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Box((0.2, 0.2, 0.2), center=(0.4, 0.0, 0.0))), "overlap or touch, as at"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Box((0.2, 0.4, 0.4), center=(0.4, 0.0, 0.0))), "overlap or touch"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Sphere(0.2), Sphere(0.1)), "a cavity of the mesh lies .* in another cavity"),
+        (hollowed(Box((1.0, 0.4, 0.4)), Sphere(0.1, center=(2.0, 0.0, 0.0))), "a cavity of the mesh lies out of"),
+        (through_itself(0.3), "overlap or touch"),
     ],
 )
 def test_surfaces_that_overlap_are_refused_before_anything_is_filled(mesh: TriangleMesh, fault: str) -> None:
     """Finer pitches were tried for minutes, up to 12 GB of memory: none keeps these surfaces apart."""
-    with pytest.raises(InvalidMesh, match=f"{fault}.*unite the parts"):
+    with pytest.raises(InvalidMesh, match=f"{fault}.* in a modelling program"):
         tet_fill(mesh)
     assert len(tet_fill(mesh, pitch=0.05, tolerance=None).tetrahedra) > 0
+
+
+def bad_meshes() -> list[tuple[TriangleMesh, str]]:
+    """Random boxes with walls, gaps and fins that no mesh of a reasonable size has cells for."""
+    generator = np.random.default_rng(5)
+    found = []
+    for _ in range(4):
+        size, thin = generator.uniform(0.02, 0.06, 3), 10.0 ** generator.uniform(-6.0, -4.5)
+        box, smaller = Box(tuple(size)), 0.5 * size
+        aside = (0.5 * (size[0] - smaller[0]) - thin, 0.0, 0.0)
+        found += [
+            (hollowed(box, Box(tuple(size - 2.0 * thin))), "a wall, or a gap .* is thinner"),
+            (hollowed(box, Box(tuple(smaller), center=aside)).rotated((1.0, 2.0, 0.5), 0.6), "a wall, or a gap"),
+            (beside(box, Box(tuple(size), center=(size[0] + thin, 0.0, 0.0))), "a wall, or a gap"),
+            (Box((size[0], size[1], thin)).surface(), "a wall, or a gap"),
+        ]
+    return found
+
+
+def test_what_needs_too_many_cells_is_refused_with_the_place_before_anything_is_filled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They took 23 GB."""
+    monkeypatch.setattr("annelid.shapes.tet.stuffing._filled", lambda *_: pytest.fail("it was filled"))
+    for mesh, fault in bad_meshes():
+        with pytest.raises(InvalidMesh, match=rf"{fault}.* at \(.*\) m"):
+            tet_fill(mesh)
+
+
+def test_no_mesh_is_finer_than_the_most_tetrahedra_unless_a_pitch_is_given() -> None:
+    apart = beside(Sphere(0.01), Sphere(0.01, center=(0.7, 0.6, 0.5)))
+    with pytest.raises(InvalidMesh, match="is too coarse: .* A mesh of more than 400000 tetrahedra is made where"):
+        tet_fill(apart, tolerance=1e-4)
+
+
+def test_meshes_larger_than_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annelid.core.memory.machine_memory", lambda: 50_000_000)
+    with pytest.raises(TooLarge, match="a mesh of .* tetrahedra needs about .* choose a pitch above"):
+        tet_fill(Sphere(0.02), pitch=1e-3)
+    with pytest.raises(TooLarge, match="a lattice of .* points needs about"):
+        tet_fill(Sphere(0.02), pitch=2e-4)
+
+
+def test_long_thin_triangles_do_not_cross() -> None:
+    rod = Cylinder(0.01, 0.03, axis=(1.0, 0.3, 0.1)).surface(700)
+    assert rod.query().crossing(1e-5) is None
+    assert hollowed(Cylinder(0.01, 0.03), Cylinder(0.005, 0.02)).query().crossing(1e-5) is None
 
 
 def test_parts_side_by_side_and_in_a_chamber_are_filled() -> None:

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidValue
+from annelid.core.memory import require_memory
 from annelid.shapes.values import Floats, Indices
 
 MAX_POINTS = 60_000_000
 """Largest lattice that is made."""
+_BYTES = 130
+"""Memory that a point takes while a lattice is filled [B]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,8 @@ class BccLattice:
             size = " x ".join(f"{n:.3g}" for n in cubes)
             raise InvalidValue(f"a pitch of {pitch:g} m needs {size} cubes, which is too many; choose a coarser one.")
         nx, ny, nz = (int(n) for n in cubes)
+        points = 2.0 * math.prod((nx, ny, nz))
+        require_memory(f"a lattice of {points:.2g} points", _BYTES * points, f"choose a pitch above {pitch:g} m")
         return cls(low - pitch, pitch, (nx, ny, nz))
 
     @property

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from annelid.core.memory import require_memory
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.depths import depths
 from annelid.shapes.tet.stencils import stencils
@@ -23,6 +24,8 @@ LONG, SHORT = 0.285, 0.397
 """A cut point closer to the end of a long or a short edge than this fraction of the edge pulls that end onto itself."""
 
 _ROOT_STEPS = 12
+_AROUND = 6  # tetrahedra for each point of the lattice
+_BYTES = 600  # memory that a tetrahedron takes until its mesh is made
 _CLOSE = 1e-5
 """A cut point within this fraction of its edge of the surface is on it."""
 
@@ -40,6 +43,8 @@ def clipped(lattice: BccLattice, distance: Distance, *, exact: bool = False) -> 
     """
     positions = lattice.positions()
     depth = depths(lattice, distance) if exact else -distance(positions)
+    count = _AROUND * int((depth > 0.0).sum())
+    require_memory(f"a mesh of {count} tetrahedra", _BYTES * count, f"choose a pitch above {lattice.pitch:g} m")
     tetrahedra = lattice.tetrahedra(depth > 0.0)
     inside, outside = _crossing_edges(tetrahedra, depth)
     part = _crossings(positions[inside], positions[outside], depth[inside], depth[outside], distance)
@@ -48,8 +53,10 @@ def clipped(lattice: BccLattice, distance: Distance, *, exact: bool = False) -> 
     _warp(positions, signs, np.stack([inside, outside]), part, cuts, lattice.corner_count)
     table = _CutTable(inside, outside, signs)
     parts = stencils(tetrahedra, signs, table.number, _diagonal_rule(lattice))
-    used, number = np.unique(parts, return_inverse=True)
-    return np.concatenate([positions, cuts[table.rows]])[used], number.reshape(-1, 4).astype(np.int32)
+    points = np.concatenate([positions, cuts[table.rows]])
+    used = np.zeros(len(points), dtype=bool)
+    used[parts] = True
+    return points[used], (np.cumsum(used, dtype=np.int32) - 1)[parts]
 
 
 def _crossing_edges(tetrahedra: Indices, depth: Floats) -> NDArray[np.int64]:

@@ -1,70 +1,121 @@
-"""Closed surfaces of one mesh that overlap, as parts that a modelling program did not unite: no pitch keeps them."""
+"""Surfaces of a mesh that cut, touch or hardly leave each other: no pitch that can be had keeps them apart."""
 
 from __future__ import annotations
 
-import itertools
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annelid.core.errors import InvalidMesh
 from annelid.shapes.mesh import TriangleMesh
+from annelid.shapes.mesh_arrays import coordinates
 from annelid.shapes.repair import compact
+from annelid.shapes.spread import spread_over
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 from annelid.shapes.values import Floats
 
-_MOST_SHELLS = 64
-_PROBES = 9
-"""Points along each side of the box in which two surfaces may meet."""
-_MARGIN = 1e-6
-"""Of the size of the mesh: outer surfaces nearer than this touch, and cavities that reach less far out do not."""
+_MOST_SHELLS = 2000
+_MARGIN = 1e-5
+"""Of half the diagonal of a mesh: triangles that go less deep into each other do not touch."""
+_SAMPLES = 8192
 
 
 def require_apart(mesh: TriangleMesh) -> None:
-    """Refuse outer surfaces that overlap or touch, and cavities that reach out of the solid or into each other."""
+    """Refuse surfaces that cut or touch themselves or each other, and surfaces that face the wrong way."""
     if (fault := overlap_of(mesh)) is not None:
-        raise InvalidMesh(
-            f"{fault}: unite the parts in a modelling program, or fill what comes with a pitch and tolerance=None."
-        )
+        raise InvalidMesh(f"{fault}, or fill what comes with a pitch and tolerance=None.")
 
 
 def overlap_of(mesh: TriangleMesh) -> str | None:
-    """Which closed surfaces of a mesh overlap or touch, and where, in words; None where they are apart.
+    """Which surfaces of a closed mesh overlap or touch, where, and a remedy, in words; None where they are apart.
 
-    Looked for at points of a grid where the boxes of two outer surfaces meet, and in those of cavities: around each of
-    them, outer surfaces less cavities must count 0 or 1.
+    All triangles are compared. What does not touch still has to lie in each other as solids and cavities do.
     """
-    count, shell = shells_of(edges_of(mesh.triangles))
-    if not 1 < count <= _MOST_SHELLS:
-        return None
-    outwards = np.bincount(shell, signed_volumes(mesh.vertices, mesh.triangles), count) > 0.0
-    shells = [TriangleMesh(*compact(mesh.vertices, mesh.triangles[shell == number])) for number in range(count)]
-    boxes = [each.bounds() for each in shells]
-    margin = _MARGIN * float(np.ptp(mesh.vertices, axis=0).max())
-    points = _probes(boxes, outwards, margin)
-    around = np.zeros(len(points), dtype=int)
-    for each, (low, high), sign in zip(shells, boxes, np.where(outwards, 1, -1), strict=True):
-        near = np.flatnonzero(((points >= low - margin) & (points <= high + margin)).all(axis=1))
-        around[near[each.signed_distance(points[near]) < sign * margin]] += sign
+    if (place := mesh.query().crossing(_MARGIN)) is not None:
+        fault = f"surfaces of the mesh overlap or touch, as at {coordinates(place)} m"
+        return f"{fault}: unite the parts in a modelling program"
+    shells = _Shells(mesh)
+    around = shells.around()
     for wrong, fault in (
-        (around > 1, "closed surfaces of the mesh overlap or touch"),
-        (around < 0, "a cavity of the mesh reaches out of the solid, or into another cavity"),
+        (
+            (around > 0) & shells.outwards,
+            f"some of the {int(shells.outwards.sum())} closed surfaces that face outwards lie inside others, so they "
+            "would be filled, as at {}: mesh.repaired() or TriangleMesh.read(path, repair=True) makes them cavities",
+        ),
+        (
+            (around != 1) & ~shells.outwards,
+            "a cavity of the mesh lies out of the solid, or in another cavity, as at {}: turn it outwards in a "
+            "modelling program",
+        ),
     ):
         if wrong.any():
-            x, y, z = points[np.flatnonzero(wrong)[0]]
-            return f"{fault}, as at ({x:.4g}, {y:.4g}, {z:.4g}) m"
+            return fault.format(f"{coordinates(shells.corners[int(wrong.argmax())])} m")
     return None
 
 
-def _probes(boxes: list[tuple[Floats, Floats]], outwards: NDArray[np.bool_], margin: float) -> Floats:
-    """Points of a grid in the boxes of cavities, and in what the boxes of two outer surfaces share, shape [n, 3]."""
-    steps = (np.arange(_PROBES) + 0.5) / _PROBES
-    grid = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1).reshape(-1, 3)
-    found = [np.zeros((0, 3))]
-    found += [low + grid * (high - low) for (low, high), outer in zip(boxes, outwards, strict=True) if not outer]
-    solids = [box for box, outer in zip(boxes, outwards, strict=True) if outer]
-    for (low, high), (other_low, other_high) in itertools.combinations(solids, 2):
-        start, end = np.maximum(low, other_low), np.minimum(high, other_high)
-        if (start <= end + margin).all():
-            found.append(start + grid * (end - start))
-    return np.concatenate(found)
+def narrowest_gap(mesh: TriangleMesh) -> tuple[float, Floats]:
+    """Distance between closed surfaces of a mesh that come closest [m], and where; inf where there is one only.
+
+    At vertices, and at points spread over the surface.
+    """
+    shells = _Shells(mesh)
+    spread, faces = spread_over(mesh.vertices, mesh.triangles, _SAMPLES)
+    used = shells.of_vertices >= 0
+    points = np.concatenate([mesh.vertices[used], spread])
+    of_points = np.concatenate([shells.of_vertices[used], shells.of[faces]])
+    least, place = math.inf, np.zeros(3)
+    for number in range(shells.count if 1 < shells.count <= _MOST_SHELLS else 0):
+        reach = min(least, float((shells.high - shells.low).max()))
+        near = (of_points != number) & shells.boxed(points, number, reach)
+        if near.any():
+            distances = shells.alone(number).query().distance(points[near])
+            if distances.min() < least:
+                least, place = float(distances.min()), points[near][distances.argmin()]
+    return least, place
+
+
+@dataclass(init=False)
+class _Shells:
+    """The closed surfaces of a mesh.
+
+    Attributes:
+        count: How many.
+        of: That of each triangle, shape [m].
+        of_vertices: One of those of each vertex, -1 for a vertex that no triangle uses, shape [n].
+        low: Lowest corner of the box around each [m], shape [count, 3].
+        high: Highest corner [m].
+        corners: A vertex of each [m], shape [count, 3].
+        outwards: Whether it bounds a solid, not a cavity, shape [count].
+    """
+
+    def __init__(self, mesh: TriangleMesh) -> None:
+        self._mesh = mesh
+        self.count, self.of = shells_of(edges_of(mesh.triangles))
+        self.of_vertices = np.full(len(mesh.vertices), -1)
+        self.of_vertices[mesh.triangles] = self.of[:, None]
+        corners = mesh.vertices[mesh.triangles]
+        self.low, self.high = np.full((self.count, 3), np.inf), np.full((self.count, 3), -np.inf)
+        np.minimum.at(self.low, self.of, corners.min(axis=1))
+        np.maximum.at(self.high, self.of, corners.max(axis=1))
+        self.corners = corners[np.unique(self.of, return_index=True)[1], 0]
+        self.outwards = np.bincount(self.of, signed_volumes(mesh.vertices, mesh.triangles), self.count) > 0.0
+
+    def alone(self, number: int) -> TriangleMesh:
+        return TriangleMesh(*compact(self._mesh.vertices, self._mesh.triangles[self.of == number]))
+
+    def boxed(self, points: Floats, number: int, reach: float = 0.0) -> NDArray[np.bool_]:
+        """Whether points are within reach [m] of the box around a shell."""
+        return np.asarray(((points >= self.low[number] - reach) & (points <= self.high[number] + reach)).all(axis=1))
+
+    def around(self) -> NDArray[np.int64]:
+        """Outer surfaces less cavities around each, itself left out, shape [count]."""
+        around = np.zeros(self.count, dtype=np.int64)
+        for number in range(self.count if 1 < self.count <= _MOST_SHELLS else 0):
+            near = self.boxed(self.corners, number)
+            near[number] = False
+            if near.any():
+                inside = np.flatnonzero(near)[self.alone(number).contains(self.corners[near])]
+                around[inside] += 1 if self.outwards[number] else -1
+        return around + (~self.outwards if self.count > _MOST_SHELLS else 0)

@@ -12,16 +12,21 @@ from numpy.typing import ArrayLike
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.shapes.given import MeshLike, given_solid
 from annelid.shapes.mesh import Shape, TriangleMesh
+from annelid.shapes.mesh_arrays import coordinates
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.clipping import Distance, clipped
 from annelid.shapes.tet.mesh import TetMesh
-from annelid.shapes.tet.overlaps import require_apart
+from annelid.shapes.tet.overlaps import narrowest_gap, require_apart
+from annelid.shapes.thickness import thinnest_wall
 from annelid.shapes.topology import edges_of, shells_of, signed_volumes
 from annelid.shapes.values import Floats, require_positive
 
 _FIRST_CUBES = 12
 _TRIALS = 8
+MOST_TETRAHEDRA = 400_000
+"""Finest mesh that is tried where no pitch is given."""
+_MOST_POINTS = 2_000_000  # of its lattice
 
 
 @runtime_checkable
@@ -57,7 +62,7 @@ def tet_fill(
         solid: A closed shape or mesh, a baked distance, any object with `bounds` and `signed_distance`, the path of an
             STL, OBJ or PLY file, or an object of trimesh.
         pitch: Edge of the lattice's cubes [m]; a full cube holds 12 tetrahedra. By default the first of a falling
-            series that keeps the tolerance.
+            series that keeps the tolerance, of 400,000 tetrahedra at most.
         tolerance: Largest relative error of the solid's volume; None allows any, and any number of surfaces.
         cavity_tolerance: Largest relative error of the volume of each cavity of a mesh; None allows any.
         device: Where distances to meshes are computed, such as 'cpu' or 'cuda:0'.
@@ -70,15 +75,25 @@ def tet_fill(
     distance = _distance(shape, device)
     if pitch is not None:
         return _filled(low, high, require_positive("pitch", pitch), distance, goal)
-    step = float((high - low).max()) / _FIRST_CUBES
+    step, finest = float((high - low).max()) / _FIRST_CUBES, _finest(low, high, goal)
+    goal.require_walls(finest)
     for trial in range(_TRIALS):
         try:
             return _filled(low, high, step, distance, goal)
         except TooCoarse as fault:
-            if trial == _TRIALS - 1:
-                raise
             step *= fault.refinement
+            if trial == _TRIALS - 1 or step < finest:
+                raise InvalidMesh(
+                    f"{fault} A mesh of more than {MOST_TETRAHEDRA} tetrahedra is made where a pitch is given."
+                ) from None
     raise AssertionError  # the last trial returns or raises
+
+
+def _finest(low: Floats, high: Floats, goal: _Goal) -> float:
+    """The pitch of the finest mesh that is tried [m]."""
+    box = float(np.prod(high - low))
+    filled = 12.0 * (box if goal.volume is None else goal.volume) / MOST_TETRAHEDRA
+    return max(filled, 2.0 * box / _MOST_POINTS) ** (1.0 / 3.0)
 
 
 class TooCoarse(InvalidMesh):
@@ -104,6 +119,7 @@ class _Goal:
         volume: That of the solid [m^3], if it is known.
         shells: Signed volumes of its closed surfaces [m^3], rising, if they are known.
         exact: Whether distances are true distances.
+        wall: Thickness of the thinnest wall of a mesh [m], and where it is [m].
     """
 
     tolerance: float | None
@@ -111,19 +127,32 @@ class _Goal:
     volume: float | None = None
     shells: Floats | None = None
     exact: bool = False
+    wall: tuple[float, Floats] = (math.inf, np.zeros(3))
 
     @classmethod
     def of(cls, solid: object, tolerance: float | None, cavity_tolerance: float | None) -> _Goal:
         if isinstance(solid, TriangleMesh):
+            volume = solid.require_closed().volume
+            if tolerance is None:
+                return cls(tolerance, cavity_tolerance, volume, exact=True)
+            require_apart(solid)
             count, shell = shells_of(edges_of(solid.triangles))
             shells = np.sort(np.bincount(shell, signed_volumes(solid.vertices, solid.triangles), count))
-            _require_cavities_inwards(solid, int((shells > 0.0).sum()))
-            if tolerance is not None:
-                require_apart(solid)
-            return cls(tolerance, cavity_tolerance, solid.volume, shells.astype(np.float64), True)
+            wall = min(thinnest_wall(solid), narrowest_gap(solid), key=lambda found: found[0])
+            return cls(tolerance, cavity_tolerance, volume, shells.astype(np.float64), True, wall)
         if isinstance(solid, Shape):
             return cls(tolerance, cavity_tolerance, solid.volume, exact=True)
         return cls(tolerance, cavity_tolerance)
+
+    def require_walls(self, pitch: float) -> None:
+        """Refuse walls thinner than a cell of a pitch [m]."""
+        thickness, place = self.wall
+        if thickness < pitch:
+            raise InvalidMesh(
+                f"a wall, or a gap between closed surfaces, of {thickness:.3g} m is thinner at {coordinates(place)} m "
+                f"than a cell of {pitch:.3g} m, that of a mesh of {MOST_TETRAHEDRA} tetrahedra: make it thicker, give "
+                "a smaller pitch, or take what comes with a pitch and tolerance=None."
+            )
 
     def check(self, mesh: TetMesh, pitch: float) -> TetMesh:
         if self.tolerance is not None and self.shells is not None:
@@ -145,15 +174,6 @@ class _Goal:
             errors = (found / shells - 1.0)[cavities]
             worst = float(errors[np.abs(errors).argmax()])
             _require_close(pitch, "a cavity's volume", worst, self.cavity_tolerance, "cavity_tolerance")
-
-
-def _require_cavities_inwards(mesh: TriangleMesh, outer: int) -> None:
-    """A surface inside another that faces outwards encloses nothing but more material; that is hardly ever meant."""
-    if outer > 1 and not math.isclose(mesh.repaired().volume, mesh.volume, rel_tol=1e-6):
-        raise InvalidMesh(
-            f"some of the {outer} closed surfaces that face outwards lie inside others, so they would be filled; "
-            "mesh.repaired() or TriangleMesh.read(path, repair=True) makes them cavities."
-        )
 
 
 def _require_close(pitch: float, what: str, error: float, tolerance: float, option: str) -> None:
