@@ -30,11 +30,15 @@ def crawler(shape: tuple[int, int, int] = (6, 4, 3)) -> springs.Body:
 def obstacles() -> list[Rigid]:
     """One of each kind, and two at once in the corner of two planes."""
     return [
-        Rigid(Plane(point=(0.0, 0.0, -0.003)), Surface(friction=0.8)),
-        Rigid(Plane(point=(-0.01, 0.0, 0.0), normal=(1.0, 0.2, 0.3)), Surface(friction=0.3)),
-        Rigid(Sphere(0.5), Surface(friction=0.5), position=(0.4, 0.1, -0.5)),
-        Rigid(Box((0.3, 0.3, 0.2)), Surface(friction=0.4, sliding_friction=0.3), position=(0.6, 0.3, -0.098)),
-        Rigid(HeightField(HEIGHTS, 0.1), Surface(friction=0.5), position=(-0.2, -0.4, -0.004)),
+        Rigid(Plane(point=(0.0, 0.0, -0.003)), Surface(friction=0.8, stiffness=1e4)),
+        Rigid(Plane(point=(-0.01, 0.0, 0.0), normal=(1.0, 0.2, 0.3)), Surface(friction=0.3, stiffness=1e4)),
+        Rigid(Sphere(0.5), Surface(friction=0.5, stiffness=1e4), position=(0.4, 0.1, -0.5)),
+        Rigid(
+            Box((0.3, 0.3, 0.2)),
+            Surface(friction=0.4, sliding_friction=0.3, stiffness=1e4),
+            position=(0.6, 0.3, -0.098),
+        ),
+        Rigid(HeightField(HEIGHTS, 0.1), Surface(friction=0.5, stiffness=1e4), position=(-0.2, -0.4, -0.004)),
     ]
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from annelid import springs
 from annelid.core.errors import BeginsInside
-from annelid.shapes import Box, Capsule, HeightField, Plane, ResistiveGround, Rigid, Sphere, turned_about
+from annelid.shapes import Box, Capsule, HeightField, Plane, ResistiveGround, Rigid, Sphere, ground, turned_about
 from annelid.shapes.beginning import depths_inside
-from annelid.springs.obstacles import STIFFNESS
 
 EVERYTHING = springs.Collide("all", "all")
 
@@ -99,11 +98,11 @@ def test_masses_that_begin_inside_obstacles_are_told_of(obstacle: Any, deepest: 
 def test_a_piece_that_begins_at_rest_is_not_told_of() -> None:
     """It may begin twice as deep as it would lie: from there it comes back to the surface, and no farther."""
     weight = 27 * 0.1 * 9.81
-    rest = weight / (9 * STIFFNESS)
-    quiet(block(at=(0.0, 0.0, -rest)), obstacles=[Plane()])
-    quiet(block(at=(0.0, 0.0, -1.99 * rest)), obstacles=[Plane()])
+    rest, obstacles = weight / (9 * 1e4), [ground(stiffness=1e4)]
+    quiet(block(at=(0.0, 0.0, -rest)), obstacles=obstacles)
+    quiet(block(at=(0.0, 0.0, -1.99 * rest)), obstacles=obstacles)
     with pytest.warns(BeginsInside):
-        springs.simulation(block(at=(0.0, 0.0, -2.01 * rest)), obstacles=[Plane()], device="cpu", threads=1)
+        springs.simulation(block(at=(0.0, 0.0, -2.01 * rest)), obstacles=obstacles, device="cpu", threads=1)
 
 
 def test_what_is_held_inside_an_obstacle_is_not_told_of() -> None:

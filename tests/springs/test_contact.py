@@ -14,7 +14,6 @@ import warp as wp
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ImplicitSurface, Plane, Rigid, Sphere, Surface, ground
-from annelid.springs.obstacles import STIFFNESS
 
 Make = Callable[..., Any]
 
@@ -52,7 +51,7 @@ def test_restitution_of_a_bounce(restitution: float, simulate: Make, speed: Make
     """Whatever the mass and the speed, v_out / v_in is the coefficient."""
     falls = [(0.1, 1.0), (0.1, 3.0), (2.0, 1.0), (0.05, 0.2)]
     bodies = [particle(float(i), 0.0, 1e-3, mass=m, velocity=(0.0, 0.0, -v)) for i, (m, v) in enumerate(falls)]
-    plane = ground(0.0, restitution=restitution)
+    plane = ground(0.0, restitution=restitution, stiffness=1e4)
     simulation = simulate(springs.join(bodies), obstacles=[plane], dt=5e-6)
     simulation.run(0.08)
     out = speed(simulation)[:, 2]
@@ -110,17 +109,40 @@ def test_a_mass_rests_as_deep_as_its_weight(simulate: Make, where: Make) -> None
     np.testing.assert_allclose(where(simulation)[:, 2], [-0.1 * G / 2e4, -0.5 * G / 2e4], rtol=1e-6)
 
 
+def test_surfaces_that_give_no_stiffness_suit_the_body(simulate: Make, where: Make) -> None:
+    """Masses sink as deep whatever they weigh; a fall from the height of the body presses them in by few hundredths."""
+    pair = springs.join([particle(0.0, mass=0.1), particle(1.0, mass=0.5)])
+    simulation = simulate(pair, obstacles=[ground()], gravity=(0.0, 0.0, -G))
+    simulation.run(0.5)
+    np.testing.assert_allclose(where(simulation)[:, 2], -G / 1e6, rtol=1e-6)
+    for scale, stiffness in ((1.0, 1e4), (1.0, 1e7), (0.01, 1e4), (30.0, 10.0)):
+        body = springs.block((3, 3, 4), 0.1 * scale, mass=0.1 * scale**3, stiffness=stiffness * scale**3, damping=0.0)
+        body.velocities[:, 2] = -math.sqrt(2.0 * G * 0.3 * scale)
+        simulation = simulate(body, obstacles=[ground()], gravity=(0.0, 0.0, -G))
+        deepest = []
+        simulation.observe(lambda s, deepest=deepest: deepest.append(where(s)[:, 2].min()), every=simulation.dt)
+        simulation.step(200)
+        assert -0.2 * 0.1 * scale < min(deepest) < 0.0, (scale, stiffness)
+
+
+def test_a_stiffness_that_is_given_is_taken_in_any_step(simulate: Make, where: Make) -> None:
+    for dt in ("auto", 1e-4):
+        simulation = simulate(particle(), obstacles=[ground(stiffness=2e4)], gravity=(0.0, 0.0, -G), dt=dt)
+        simulation.run(1.0)
+        assert where(simulation)[0, 2] == pytest.approx(-0.1 * G / 2e4, rel=1e-6)
+
+
 # --- friction on an incline ---
 
 
 def incline(angle: float, *, static: float = STATIC, kinetic: float | None = KINETIC) -> Rigid:
     plane = Plane(normal=(-math.sin(angle), 0.0, math.cos(angle)))
-    return Rigid(plane, Surface(friction=static, sliding_friction=kinetic))
+    return Rigid(plane, Surface(friction=static, sliding_friction=kinetic, stiffness=1e4))
 
 
 def resting(angle: float, mass: float = 0.1, velocity: float = 0.0) -> springs.Body:
     """A mass on an incline, as deep in it as its weight presses; downhill is -x."""
-    depth = mass * G * math.cos(angle) / STIFFNESS
+    depth = mass * G * math.cos(angle) / 1e4
     x, _, z = -depth * np.array([-math.sin(angle), 0.0, math.cos(angle)])
     downhill = velocity * np.array([-math.cos(angle), 0.0, -math.sin(angle)])
     return particle(x, 0.0, z, mass=mass, velocity=downhill)
@@ -224,7 +246,7 @@ def test_a_sliding_block_feels_the_kinetic_coefficient(degrees: float, simulate:
     angle = math.radians(degrees)
     body = springs.block((4, 4, 3), 0.1, damping=10.0)
     body.positions[:, 2] -= 4.8 * G / 16 / 1e4  # its weight on the 16 masses below
-    plane = ground(KINETIC + 0.05, sliding_friction=KINETIC)
+    plane = ground(KINETIC + 0.05, sliding_friction=KINETIC, stiffness=1e4)
     gravity = (-G * math.sin(angle), 0.0, -G * math.cos(angle))
     simulation = simulate(body, obstacles=[plane], gravity=gravity)
     simulation.run(0.5)
@@ -285,7 +307,7 @@ def test_a_surface_may_move(simulate: Make, where: Make) -> None:
 
 def test_a_corner_holds_from_all_sides(simulate: Make, where: Make) -> None:
     walls = [
-        Rigid(Plane(normal=normal), Surface(friction=0.0))
+        Rigid(Plane(normal=normal), Surface(friction=0.0, stiffness=1e4))
         for normal in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     ]
     simulation = simulate(particle(0.1, 0.1, 0.1), obstacles=walls, gravity=(-5.0, -5.0, -5.0))

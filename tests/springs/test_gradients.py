@@ -66,6 +66,20 @@ def test_every_rate_agrees_with_central_differences(crawl: Callable[..., Sim]) -
     assert {name: error for name, error in errors.items() if not error < 1e-6} == {}
 
 
+def test_rates_by_masses_in_contacts_that_suit_the_body(crawl: Callable[..., Sim]) -> None:
+    below = Rigid(Plane(point=(0.0, 0.0, -0.003)), Surface(friction=0.8))
+    rollout = Rollout(crawl(obstacles=[below]), STEPS, looks=170)
+    for name in ("mass_factor", "masses", "friction"):
+        given = rollout.value(name)[0]
+        _, rates = rollout.gradient(mixed, {name: given})
+        along = direction(name, given)
+        ends = [mixed(rollout.forward({name: given + s * 1e-6 * along}))[0][0] for s in (1, -1)]
+        exact = float((rates[name] * along).sum())
+        assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(exact, rel=1e-5), name
+    with pytest.raises(InvalidValue, match="contact_stiffness.*: stiffness of a surface is not given"):
+        rollout.gradient(mixed, {"contact_stiffness": [1e4]})
+
+
 def test_the_way_there_is_that_of_the_simulation(crawl: Callable[..., Sim]) -> None:
     table = 1.0 + 0.1 * np.sin(np.arange(5.0))[:, None]
     rollout = Rollout(crawl(), 100, every=17)

@@ -13,7 +13,6 @@ from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Mesh
 from annelid.shapes import Box, Plane, Rigid, Surface, turned_about
-from annelid.springs.obstacles import STIFFNESS
 
 Make = Callable[..., Any]
 
@@ -61,9 +60,9 @@ def test_a_block_rests_on_a_box(simulate: Make, where: Make) -> None:
 def test_friction_on_a_turned_box(factor: float, simulate: Make, where: Make, speed: Make) -> None:
     """A mass on a tilted face sticks below the angle of friction and slips above."""
     angle = math.atan(0.5 * factor)
-    ramp = Rigid(Box((4.0, 4.0, 1.0)), Surface(friction=0.5), rotation=turned_about("y", angle))
+    ramp = Rigid(Box((4.0, 4.0, 1.0)), Surface(friction=0.5, stiffness=1e4), rotation=turned_about("y", angle))
     normal = ramp.turn.as_matrix()[:, 2]
-    point = normal * (0.5 - 0.1 * G * math.cos(angle) / STIFFNESS)
+    point = normal * (0.5 - 0.1 * G * math.cos(angle) / 1e4)
     simulation = simulate(particles([point], [[0.0] * 3]), obstacles=[ramp], gravity=(0.0, 0.0, -G))
     simulation.run(0.5)
     acceleration = max(0.0, G * (math.sin(angle) - 0.5 * math.cos(angle)))

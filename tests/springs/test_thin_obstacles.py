@@ -97,6 +97,6 @@ def test_a_fast_mass_rubs_where_it_is_stopped(simulate: Make) -> None:
 
 def test_what_goes_past_the_rim_of_a_plate_goes_on(simulate: Make, where: Make) -> None:
     mass = springs.Body([[0.0601, 0.0, 0.01]], 0.1, [], [], [], velocities=[[0.0, 0.0, -10.0]])
-    simulation = simulate(mass, obstacles=[plate("mesh", 0.02), plate("box", 0.02)], gravity=(0.0, 0.0, 0.0))
+    simulation = simulate(mass, obstacles=[plate("mesh", 0.02), plate("box", 0.02)], gravity=(0.0, 0.0, 0.0), dt=1e-4)
     simulation.run(0.005)
     assert where(simulation)[0, 2] == pytest.approx(-0.04, abs=1e-4)

@@ -46,5 +46,6 @@ def _depths(body: Body, world: World, contact: Contact) -> np.ndarray:
         return depths
     pieces = pieces_of(body)
     loads = body.masses * np.linalg.norm(world.gravity) + np.linalg.norm(body.forces, axis=1)
-    thrown = contact.stiffness * np.bincount(pieces, depths) > _LIFTING * np.bincount(pieces, loads)
+    pushes = depths * contact.over(body.masses) * body.masses
+    thrown = np.bincount(pieces, pushes) > _LIFTING * np.bincount(pieces, loads)
     return np.where(thrown[pieces], depths, 0.0)

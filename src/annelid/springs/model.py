@@ -20,6 +20,7 @@ from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
 from annelid.springs.drives import Motors, motor_controls
 from annelid.springs.features import distinct_signals, fast_springs, features_of
+from annelid.springs.hardness import hardness
 from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.network import Network, Patch
@@ -38,6 +39,7 @@ from annelid.springs.stability import (
     Scales,
     explain_step,
     halves,
+    squared_frequency,
     stable_step,
     usual_step,
     what_limits_the_step,
@@ -90,6 +92,7 @@ class Model:
             require_memory_of_hollows(world)
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
+        self.world = self._hardened(world)
         self.dt = self._usual_step() if world.dt == "auto" else world.dt
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
@@ -164,6 +167,13 @@ class Model:
     def stable_step(self, scales: Scales = UNSCALED) -> float:
         """Longest stable time step [s], estimated, with factors on the constants of the body."""
         return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales)
+
+    def _hardened(self, world: World) -> World:
+        """The world with contacts that are as stiff as suits the body, where nobody says how stiff they are."""
+        if world.hardness > 0.0 or not any(contact.per_mass for contact in world.contacts):
+            return world
+        squared = squared_frequency(self.one, self._rows_of_one, self.features.substeps)
+        return replace(world, hardness=hardness(self.one, world, squared))
 
     def _usual_step(self) -> float:
         """The time step that dt="auto" takes [s]."""
@@ -324,6 +334,7 @@ class Model:
 
     def set_world(self, world: World) -> None:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
+        world = self._hardened(world)
         now, wanted = self.features, features_of(self.one, world, worlds=self.batched)
         wanted = replace(wanted, conditions=now.conditions, pushed=now.pushed, varied=now.varied)  # not of the world
         both = self.world.sand is not None and world.sand is not None
@@ -493,7 +504,7 @@ class Model:
         for name, value in contact.numbers.items():
             setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
         obstacle.first = first
-        obstacle.stiffness = contact.stiffness
+        obstacle.stiffness, obstacle.per_mass = contact.stiffness, contact.per_mass
         obstacle.dashpot = contact.slowing if self.features.growing else contact.damping_ratio
         obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction
         obstacle.restitution, obstacle.core = contact.restitution, contact.core

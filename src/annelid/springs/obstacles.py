@@ -18,8 +18,8 @@ from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shap
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
-FRICTION, RESTITUTION, STIFFNESS = 0.5, 0.5, 1.0e4
-"""Of a surface that does not say: Coulomb coefficient, restitution, and force per depth of one mass [N/m]."""
+FRICTION, RESTITUTION = 0.5, 0.5
+"""Of a surface that does not say: Coulomb coefficient and restitution; how stiff it is depends on the body."""
 
 _CORE, _ENDLESS = 0.5, 1.0e30  # part of half a thickness that a mass may sink in; a depth that single precision holds
 
@@ -30,6 +30,7 @@ class Contact:
     Args:
         rigid: The rigid thing; one that masses cannot touch is refused.
         number: Its number in the list of obstacles, for messages.
+        hardness: Stiffness over mass where the surface gives no stiffness [1/s²].
 
     Attributes:
         rigid: The rigid thing.
@@ -37,7 +38,8 @@ class Contact:
         friction: Coulomb coefficient that holds a resting mass.
         sliding_friction: Coulomb coefficient on a sliding mass.
         restitution: Speed after a bounce over the speed before it, 0 to 1.
-        stiffness: Force per depth of one mass [N/m].
+        per_mass: Whether the stiffness is in proportion to the mass, since the surface gives none.
+        stiffness: Force per depth of one mass [N/m], or of a kilogram of it.
         damping_ratio: Damping ratio of the linear contact whose bounce has this restitution.
         slowing: What a dashpot that grows with the depth adds to the push per speed [s/m], for a bounce at 1 m/s with
             this restitution.
@@ -46,7 +48,7 @@ class Contact:
         core: Depth that no mass goes below [m]: a part of half the thickness; what has no thickness has no limit.
     """
 
-    def __init__(self, rigid: Rigid, number: int) -> None:
+    def __init__(self, rigid: Rigid, number: int, hardness: float) -> None:
         _require_touchable(rigid, number)
         surface = rigid.surface
         self.rigid, self.called = rigid, rigid.called(number)
@@ -55,11 +57,16 @@ class Contact:
         if self.sliding_friction > self.friction:
             raise InvalidValue(f"sliding_friction {self.sliding_friction} must not exceed friction {self.friction}.")
         self.restitution = RESTITUTION if surface.restitution is None else surface.restitution
-        self.stiffness = STIFFNESS if surface.stiffness is None else surface.stiffness
+        self.per_mass = surface.stiffness is None
+        self.stiffness = hardness if surface.stiffness is None else surface.stiffness
         self.damping_ratio = damping_ratio(self.restitution)
         self.slowing = slowing(self.restitution)
         self.numbers, self.values = _form(rigid)
         self.core = min(_CORE * 0.5 * _thickness(rigid), _ENDLESS)
+
+    def over(self, masses: np.ndarray) -> np.ndarray:
+        """Stiffness over mass [1/s²] of masses [kg]."""
+        return np.full(len(masses), self.stiffness) if self.per_mass else self.stiffness / masses
 
     @property
     def function(self) -> Any:
@@ -67,9 +74,9 @@ class Contact:
         return self.rigid.geometry.function if isinstance(self.rigid.geometry, ImplicitSurface) else None
 
 
-def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
-    """The rigid things of a list of obstacles as masses touch them."""
-    return tuple(Contact(rigid, number) for number, rigid in rigids_beside_sand(obstacles, "springs"))
+def contacts_of(obstacles: Any, hardness: float) -> tuple[Contact, ...]:
+    """The rigid things of a list of obstacles as masses touch them; see `Contact`."""
+    return tuple(Contact(rigid, number, hardness) for number, rigid in rigids_beside_sand(obstacles, "springs"))
 
 
 def _require_touchable(rigid: Rigid, number: int) -> None:

@@ -145,14 +145,28 @@ def _place(body: Body, part: Part) -> str:
     return f"mass {worst}" + (f", of {' and '.join(kinds)}" if kinds and body.materials != ("default",) else "")
 
 
+def squared_frequency(body: Body, rows: Rows, substeps: int) -> float:
+    """A bound of the highest squared frequency of the springs [1/s²]."""
+    return float(np.where(body.fixed, 0.0, _stiff(body, rows, substeps, UNSCALED)).max())
+
+
+def _stiff(body: Body, rows: Rows, substeps: int, scales: Scales) -> np.ndarray:
+    """What springs add to the squared frequency of each mass, at most [1/s²], shape [n]."""
+    stiffness = _row_eigenvalues(body, rows, body.stiffness * _ease(body, substeps) ** 2)[rows.row_of]
+    return np.asarray(stiffness * 2 * scales.stiffness / (body.masses * scales.mass))
+
+
+def _ease(body: Body, substeps: int) -> np.ndarray | float:
+    """Springs that take n smaller steps limit the step n times less: their frequency counts as that much lower."""
+    fast = fast_springs(body)
+    return 1.0 if fast is None else np.where(fast, 1.0 / substeps, 1.0)
+
+
 def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) -> dict[str, Part]:
     """What limits the step, by its name in words."""
-    # Springs that take n smaller steps limit the step n times less, their frequency counts as that much lower.
-    fast = fast_springs(body)
-    ease = 1.0 if fast is None else np.where(fast, 1.0 / substeps, 1.0)
     masses = body.masses * scales.mass
-    stiff = _row_eigenvalues(body, rows, body.stiffness * ease**2)[rows.row_of] * 2 * scales.stiffness / masses
-    dash = _row_eigenvalues(body, rows, body.damping * ease)[rows.row_of] * 2 * scales.damping / masses
+    stiff = _stiff(body, rows, substeps, scales)
+    dash = _row_eigenvalues(body, rows, body.damping * _ease(body, substeps))[rows.row_of] * 2 * scales.damping / masses
     none = np.zeros(body.mass_count)
     parts = {
         "the stiffness of the springs": Part(
@@ -162,9 +176,10 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
         "velocity_damping": Part(none, none + world.velocity_damping, "a lower velocity_damping"),
     }
     for number, contact in enumerate(world.contacts):
-        rate = 2 * contact.damping_ratio * np.sqrt(contact.stiffness / masses)
-        remedy = f"a lower stiffness than {contact.stiffness:.3g} N/m of its surface, in which masses sink deeper"
-        squared = contact.stiffness / masses
+        squared = contact.over(masses)
+        rate = 2 * contact.damping_ratio * np.sqrt(squared)
+        unit = "times its mass" if contact.per_mass else "N/m"
+        remedy = f"a lower stiffness than {contact.stiffness:.3g} {unit} of its surface, in which masses sink deeper"
         parts[f"the contact with obstacle {number}"] = Part(
             squared, rate, remedy, float((rate / squared).min()), 0.5, bounces=True
         )

@@ -46,6 +46,8 @@ class World(Named):
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
         dashpots: How contacts with obstacles slow masses down: "constant", or "growing" with the depth, so that the
             force begins at 0; None is "constant", and "growing" in rollouts.
+        hardness: Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; 0 takes what suits the
+            body, see `annelid.springs.hardness`.
 
     Functions of the user get the time since their world began [s] and the number of the mass in it.
     """
@@ -63,6 +65,7 @@ class World(Named):
     forces: Sequence[wp.Function] = ()
     constraints: Sequence[wp.Function] = ()
     dashpots: Literal["constant", "growing"] | None = None
+    hardness: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -72,7 +75,8 @@ class World(Named):
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         if not is_among(self.dashpots, (None, "constant", "growing")):
             raise InvalidValue(f"dashpots {self.dashpots!r} must be 'constant', 'growing' or None.")
-        for name, value in (("velocity_damping", self.velocity_damping), ("drag", self.drag)):
+        for name in ("velocity_damping", "drag", "hardness"):
+            value = getattr(self, name)
             if not (is_number(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value!r:.60}.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
@@ -93,7 +97,7 @@ class World(Named):
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The rigid obstacles as masses touch them."""
-        return contacts_of(self.obstacles)
+        return contacts_of(self.obstacles, self.hardness)
 
     @cached_property
     def sand(self) -> ResistiveGround | None:

@@ -66,7 +66,7 @@ class WormCrawl(Task):
         part = self._segment(body.positions[body.springs].mean(axis=1)[:, 0])
         for k in range(self.segments):
             body.control(f"segment {k + 1}", part == k, low=low, high=high)
-        below = level_ground(self.ground, ground(self.friction), self.medium, self.friction)
+        below = level_ground(self.ground, ground(self.friction, stiffness=1e4), self.medium, self.friction)
         simulation = springs.simulation(body, dt=_STEP, obstacles=[below], **machine)
         sensors, owner = simulation.sensors, self._segment(body.positions[:, 0])
         sensors.add("commanded", control.commanded())

@@ -124,7 +124,7 @@ class WormCrawl(Problem):
             apart = np.linspace(0.1, 0.2, count)[:, None] * [1.0, 1.0, 1.0]
             self._crowd = springs.simulation(
                 self._actuated(apart),
-                obstacles=[ground(self.options.friction)],
+                obstacles=[ground(self.options.friction, stiffness=1e4)],
                 dt=self.options.dt,
                 device=self.device,
                 threads=self.threads,

@@ -153,6 +153,11 @@ def inputs_of(model: Model, base: Constants) -> dict[str, Input]:
     waves, channels, obstacles = waves_of(model), model.controls, base.friction.shape[1]
     nothing = "" if body.spring_count else "the body has no springs"
     untouched = "" if obstacles else "the simulation has no obstacles"
+    unsaid = (
+        "stiffness of a surface is not given, and contacts suit the body"
+        if any(contact.per_mass for contact in model.world.contacts)
+        else ""
+    )
     waveless = "" if len(waves) else "no spring follows wave, expand_contract or contract_expand"
     uncommanded = "" if channels else "no spring follows commands; give some a channel with body.control"
     ones = np.ones((worlds, len(body.materials)))
@@ -179,7 +184,7 @@ def inputs_of(model: Model, base: Constants) -> dict[str, Input]:
         Input("sliding_friction", ("world", "obstacle"), base.sliding_friction, low=0.0,
               does="Coulomb coefficients on sliding masses", idle=untouched),
         Input("contact_stiffness", ("world", "obstacle"), base.contact_stiffness, unit="N/m", positive=True,
-              does="force per depth of one mass", idle=untouched),
+              does="force per depth of one mass", idle=untouched or unsaid),
         Input("amplitude", ("world", "signal"), base.signals[:, waves, 0], low=-0.999, high=0.999,
               does="amplitude of waves, as a fraction of the rest length", idle=waveless),
         Input("frequency", ("world", "signal"), base.signals[:, waves, 1], unit="Hz", does="frequency of waves",

@@ -160,10 +160,11 @@ def push_of(types: Layout, growing: bool) -> wp.Function:
 
     @wp.func
     def push(surface: Obstacle, gap: real, speed: real, inverse_mass: real) -> real:
+        over = wp.where(surface.per_mass, real(1.0), inverse_mass)
         if wp.static(growing):
-            return -gap * surface.stiffness * inverse_mass * wp.max(real(1.0) - surface.dashpot * speed, real(0.0))
-        frequency = wp.sqrt(surface.stiffness * inverse_mass)
-        found = -gap * surface.stiffness * inverse_mass - real(2.0) * surface.dashpot * frequency * speed
+            return -gap * surface.stiffness * over * wp.max(real(1.0) - surface.dashpot * speed, real(0.0))
+        frequency = wp.sqrt(surface.stiffness * over)
+        found = -gap * surface.stiffness * over - real(2.0) * surface.dashpot * frequency * speed
         return wp.max(found, real(0.0))
 
     return push

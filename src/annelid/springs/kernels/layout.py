@@ -68,7 +68,8 @@ def layout(real: Any) -> Layout:
         turn=mat33,  # from the axes of the box or the grid to the world's
         first=wp.int32,  # where its values begin in `grid_values`
         counts=wp.vec3i,  # values along each axis
-        stiffness=real,  # [N/m]
+        stiffness=real,  # [N/m], or of a kilogram where it is in proportion to the mass
+        per_mass=wp.bool,
         dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]
         friction=real,
         sliding_friction=real,

@@ -68,8 +68,9 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
                 found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
                 if found[3] < real(0.0):
                     normal = vec3(found[0], found[1], found[2])
-                    dashpot = real(2.0) * obstacle.dashpot * wp.sqrt(obstacle.stiffness / x[3])
-                    push = wp.max(-found[3] * obstacle.stiffness - dashpot * wp.dot(normal, v), real(0.0))
+                    stiffness = wp.where(obstacle.per_mass, obstacle.stiffness / x[3], obstacle.stiffness)
+                    dashpot = real(2.0) * obstacle.dashpot * wp.sqrt(stiffness / x[3])
+                    push = wp.max(-found[3] * stiffness - dashpot * wp.dot(normal, v), real(0.0))
                     if wp.static(growing):
                         push = push_at(obstacle, found[3], wp.dot(normal, v), x[3]) / x[3]
                     for axis in range(3):

@@ -33,7 +33,7 @@ def push_slopes(types: Layout, growing: bool) -> wp.Function:
 
     @wp.func
     def slopes(surface: Obstacle, gap: real, speed: real, inverse_mass: real) -> vec3:
-        product = surface.stiffness * inverse_mass
+        product = surface.stiffness * wp.where(surface.per_mass, real(1.0), inverse_mass)
         if wp.static(growing):
             grip = wp.max(real(1.0) - surface.dashpot * speed, real(0.0))
             by_speed = wp.where(grip > real(0.0), gap * product * surface.dashpot, real(0.0))

@@ -224,7 +224,8 @@ def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
                 found.velocity = found.velocity + part.velocity
                 found.position = found.position + part.position
                 if wp.static(rated):
-                    found.product = found.product + part.product * obstacle.stiffness
+                    if not obstacle.per_mass:
+                        found.product = found.product + part.product * obstacle.stiffness
                     ledger.by_contact[k, i] = ledger.by_contact[k, i] + part.product * here[3]
                     ledger.by_friction[k, i] = ledger.by_friction[k, i] + part.friction
         return found
