@@ -159,6 +159,10 @@ class PartlyUsed(UserWarning):
     """A file says things that are not simulated; the sentence names them."""
 
 
+class LeftBehind(UserWarning):
+    """A clone lacks something that was attached to the simulation; the sentence names it."""
+
+
 class SimulationDiverged(AnnelidError, ArithmeticError):
     """The state stopped being finite.
 

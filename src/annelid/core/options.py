@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar, cast
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.recipe import Recipe, remembering
 from annelid.core.words import with_article
 
 P = ParamSpec("P")
@@ -94,6 +95,8 @@ class Named:
 def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function whose signature spells its options out refuse all others by name, and words for truth values.
 
+    Simulations remember by which of them they were made.
+
     Args:
         what: What the options are of, in words: "a simulation of springs".
         elsewhere: Other functions or classes that an option may have been meant for, by name.
@@ -101,6 +104,8 @@ def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callabl
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         known = {n: each.annotation for n, each in inspect.signature(function).parameters.items() if n != "self"}
+
+        builds = str(inspect.signature(function).return_annotation).startswith("Simulation")
 
         @functools.wraps(function)
         def checked(*given: P.args, **options: P.kwargs) -> T:
@@ -110,7 +115,10 @@ def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callabl
                     hint = f"It is an option of {others[0]}." if others else None
                     raise UnknownName(f"option of {what}", name, known, hint=hint)
                 _require_annotated(f"{name} of {what}", value, known[name])
-            return function(*given, **options)
+            if not builds:
+                return function(*given, **options)
+            recipe = Recipe.of(checked, given, options)
+            return remembering(function(*given, **options), recipe)
 
         return checked
 

@@ -6,6 +6,7 @@ import atexit
 import inspect
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,10 +19,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import warp as wp
 
+from annelid.core.archives import Arrays
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.controls import Controls
 from annelid.core.described import Described
-from annelid.core.errors import AnnelidError, InvalidValue
+from annelid.core.errors import AnnelidError, InvalidValue, LeftBehind
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
@@ -31,6 +33,7 @@ from annelid.core.numbers import is_number
 from annelid.core.options import require_callable, require_kind, require_words
 from annelid.core.pacing import Act, Pacer, Rhythm, interval_in_steps, whole_steps
 from annelid.core.progress import Progress, Told
+from annelid.core.recipe import Recipe, Remade
 from annelid.core.recording import Recorder
 from annelid.core.runs import Runs
 from annelid.core.sealed import Sealed
@@ -39,7 +42,7 @@ from annelid.core.showing import Shown
 from annelid.core.snapshot import Look, Number, Part, Snapshot
 from annelid.core.solver import Changing, Controllable, Limited, Solver, editable
 from annelid.core.stability import StepReport
-from annelid.core.state import fill_state, require_fit, state_hash
+from annelid.core.state import fill_state, require_fit, state_arrays, state_hash
 from annelid.core.summary import Summary
 from annelid.core.variation import NEEDED
 from annelid.core.world_parameters import Parameters, require_parameters
@@ -48,7 +51,7 @@ S = TypeVar("S", bound=Solver)
 Observer = Callable[["Simulation[Any]"], None]
 
 
-class Simulation(Shown, Described, Sealed, Generic[S]):
+class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
     """A solver, its state, and the loop that advances them.
 
     Args:
@@ -442,6 +445,40 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
             self.solver.restore_changes(changes, arrays)
         fill_state(self.state, arrays)
 
+    def clone(self) -> Simulation[S]:
+        """An independent simulation in the same state, which goes on as this one does, to the bit.
+
+        What was attached to this one stays there: observers, recordings, breakpoints, sensors; and controllers, of
+        which a warning reminds.
+        """
+        make, given = self.__reduce__()
+        made: Simulation[S] = make(*given)
+        if len(self._march.pacers) > len(made._march.pacers):
+            warnings.warn(
+                "controllers of a simulation do not go with its clone: connect the clone to its own.",
+                LeftBehind,
+                stacklevel=2,
+            )
+        return made
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Simulation[S]:
+        return self.clone()
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        if self._recipe is None:
+            raise AnnelidError(
+                "a simulation that was made as Simulation(solver) cannot be copied: make it by the simulation(...) of "
+                "its physics, or make a second one and let it load a checkpoint of this."
+            )
+        with self.gate, self._march.undisturbed():
+            arrays = {name: array.numpy().copy() for name, array in state_arrays(self.state).items()}
+            changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
+            identity = self.solver.fingerprint()
+            attached = self.step_count, self.marks, self.parameters.distributions
+            return _as_it_was, (self._recipe, identity, arrays, changes, attached)
+
     def reset(self, worlds: Sequence[int] | None = None) -> None:
         """Go back to the beginning.
 
@@ -576,6 +613,23 @@ class Simulation(Shown, Described, Sealed, Generic[S]):
     def _end(self, event: Event, failure: BaseException | None = None) -> None:
         self.gate.busy = False
         self._runs.end(event, failure)
+
+
+def _as_it_was(
+    recipe: Recipe, identity: str, arrays: Arrays, changes: Arrays, attached: tuple[Any, ...]
+) -> Simulation[Any]:
+    """A simulation that is made anew and brought to a state."""
+    made: Simulation[Any] = recipe.again()
+    if made.solver.fingerprint() != identity:
+        raise AnnelidError(
+            "a simulation whose model, or the body that it was made of, was changed afterwards cannot be copied: make "
+            "a second one, and change it likewise."
+        )
+    with made.gate, made._march.undisturbed():
+        made._fill(arrays, changes)
+        made._march.steps, made.marks, made.parameters.distributions = attached
+        made._march.after_jump()
+    return made
 
 
 def _recording_path(path: str | PathLike[str]) -> Path:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 import warp as wp
 
-import annelid.core.device  # noqa: F401  starts Warp quietly
+import annelid.core.pickling  # noqa: F401  lets states be copied and pickled
 from annelid.core.errors import FileFormatError
 from annelid.core.kernels.worlds import restore_kernel
 

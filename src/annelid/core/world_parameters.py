@@ -157,11 +157,20 @@ class Parameters(Described, Sealed):
             self.index(name)
         self._require({name: law.bounds for name, law in laws.items()}, laws)
         with self._gate:
-            self._drawn_from = laws
-            self._laws, self._choices = self._encoded(laws) if laws else (None, self._choices)
+            self.distributions = laws
             if laws:
                 self.reseed(seeds)
                 self._draw(self._every, apply=True)
+
+    @property
+    def distributions(self) -> dict[str, Distribution]:
+        """What worlds draw from when they begin again, by name of the parameter; setting it draws nothing now."""
+        return self._drawn_from
+
+    @distributions.setter
+    def distributions(self, laws: dict[str, Distribution]) -> None:
+        self._drawn_from = laws
+        self._laws, self._choices = self._encoded(laws) if laws else (None, self._choices)
 
     def reseed(self, seeds: Any = None) -> None:
         """Give worlds the seeds that they draw from and begin to count their draws anew; see `randomise`."""

@@ -14,9 +14,10 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.recipe import Maker, Stateful
 
 
-class ElementSet:
+class ElementSet(Stateful):
     """Elements of one kind. A subclass overrides `evaluate`, which fills the arrays below on the device.
 
     Args:
@@ -50,6 +51,11 @@ class ElementSet:
         self.energy = wp.zeros(count, dtype=wp.float64, device=device)
         self.forces = wp.zeros((count, width), dtype=wp.vec3d, device=device)
         self.tangent = wp.zeros((count if tangent else 0, width, width), dtype=wp.mat33d, device=device)
+
+    def maker(self) -> Maker:
+        """What makes another one of the same."""
+        given, options = self.made_of
+        return Maker(type(self), *given, **options)
 
     @property
     def element_count(self) -> int:

@@ -14,6 +14,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.recipe import Maker
 from annelid.core.replay import Command, Crew, Replays, Stage
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.cavity import Cavity
@@ -77,6 +78,11 @@ class CavityPressure(ElementSet):
                 f"pressure of {self.cavity.name} = {pressure!r} cannot be used; give a finite number [Pa]."
             )
         self.pressure.fill_(float(pressure))
+
+    def maker(self) -> Maker:
+        """What makes another one with the pressure of now."""
+        given, options = self.made_of
+        return Maker(type(self), *given, **{**options, "pressure": float(self.pressure.numpy()[0])})
 
     def pull(self, fluid: Fluid) -> None:
         """Go on with the same fluid under another gravity."""

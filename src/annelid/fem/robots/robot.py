@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
 from typing import Any
@@ -14,8 +15,10 @@ from numpy.typing import ArrayLike
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import require_kind, spelled_out
+from annelid.core.recipe import Maker, Stateful
 from annelid.core.replay import Replays, Stage
 from annelid.core.sealed import Sealed
+from annelid.core.state import fill_state, state_arrays
 from annelid.fem.contact.contacts import touched_by
 from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.state import Touch, Touching
@@ -37,7 +40,7 @@ _SOFTER = 0.1  # of the stiffness of contacts of a solid in motion
 _SUCH_AS = {"actuator": "a Pneumatic or a Cable", "effector": "a Point"}
 
 
-class Robot(Sealed):
+class Robot(Stateful, Sealed):
     """A solid that actuators move.
 
     Args:
@@ -131,6 +134,23 @@ class Robot(Sealed):
     def __repr__(self) -> str:
         drives, led = ", ".join(self.names), ", ".join(each.name for each in self.effectors.effectors)
         return f"Robot(nodes {self.solid.node_count}, actuators {drives or 'none'}, effectors {led or 'none'})"
+
+    def maker(self) -> Maker:
+        """What makes another robot that stands where this one does."""
+        places = self.positions.numpy().copy(), self.efforts.copy(), list(self.limits), self.time
+        forces = None if self.contacts is None else self.contacts.forces.copy()
+        touching = {name: array.numpy().copy() for name, array in state_arrays(self.touch_state).items()}
+        made = self.solid, self.actuators, self.effectors.effectors, self._options
+        return Maker(_as_it_stood, made, places, forces, touching)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.maker(), ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Robot:
+        return copy.deepcopy(self.maker(), memo)()
+
+    def __copy__(self) -> Robot:
+        return self.maker()()
 
     def reinforced(self, *parts: Thread | Fabric) -> Robot:
         """Another robot like this one, at rest, with threads and fabrics bonded to its solid: see `Solid.reinforce`."""
@@ -255,6 +275,26 @@ class Robot(Sealed):
                     f"{actuator.name} finds its own {actuator.effort_name}, which a robot that touches with friction "
                     f"cannot do yet: do not close it nor hold its {actuator.stroke_name}, or leave out contact=."
                 )
+
+
+def _as_it_stood(
+    made: tuple[Any, ...],
+    places: tuple[Any, ...],
+    forces: np.ndarray | None,
+    touching: Mapping[str, np.ndarray],
+) -> Robot:
+    """A robot made anew, and brought to where another one stood."""
+    *parts, options = made
+    robot = Robot(*parts, **options)
+    positions, efforts, limits, robot.time = places
+    robot.positions.assign(positions)
+    robot.limits = limits
+    robot.exert(efforts)
+    fill_state(robot.touch_state, touching)
+    if robot.contacts is not None and forces is not None:
+        robot.contacts.forces[:] = forces
+    robot.weigh()
+    return robot
 
 
 def _soft(contact: Contact, solid: Solid) -> Contact:

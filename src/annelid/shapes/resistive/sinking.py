@@ -14,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity
+from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Color, Look, Mesh, Snapshot
 from annelid.core.stability import StepReport
@@ -206,6 +207,7 @@ class Sinking:
         return Snapshot(step * self.dt, step, (*sand_parts(self.ground), *parts))
 
 
+@spelled_out("a simulation of bodies in sand")
 def simulation(
     ground: ResistiveGround,
     bodies: Sequence[Rigid],

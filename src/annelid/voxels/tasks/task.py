@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
@@ -80,6 +80,7 @@ class Task(Named, Generic[Outcome]):
         """Number of time steps."""
         return max(1, round(self.seconds / self.dt))
 
+    @spelled_out("a simulation of a task")
     def simulation(
         self, robots: Robot | Sequence[Robot], *, device: str | wp.Device = "auto", threads: int | None = None
     ) -> Simulation[Solver]:
