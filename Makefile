@@ -46,8 +46,8 @@ bench: $(VENV)/.run  ## Measure the throughput of the spring solver
 fuzz: $(VENV)/.dev  ## Hand 100 000 damaged files to everything that reads files
 	$(BIN)/python tests/fuzz/fuzz.py
 
-gallery: $(VENV)/.dev  ## Make pictures and recordings of all scenes, environments, studies and robots in out/gallery/
-	$(BIN)/annelid gallery
+gallery: $(VENV)/.dev  ## Make pictures and recordings of all scenes, environments, studies and robots in out/gallery/, or of one: ENTRY=scene/worm
+	$(BIN)/annelid gallery $(ENTRY)
 
 docs: $(VENV)/.dev  ## Build the documentation in docs/_build/html/
 	@rm -rf docs/api/_generated  # pages of modules that are gone

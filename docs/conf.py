@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from collections import Counter
 from dataclasses import is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [
     "gallery_page",
     "myst_nb",
+    "search_excerpts",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
@@ -66,7 +68,7 @@ html_title = "Annelid"
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 6}
 html_sidebars = {"*": [], "api/**": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
-html_show_search_summary = False  # it would be fetched, which browsers refuse for pages that are opened as files
+html_show_search_summary = False  # it would be fetched, which browsers refuse for files: see search_excerpts
 html_context = {"default_mode": "auto"}  # as the machine of the reader has it
 
 
@@ -86,6 +88,21 @@ def tell_fields(app: Sphinx, what: str, name: str, item: Any, options: Any, sign
     return None
 
 
+def by_use(package: str, names: list[str], folder: Path) -> list[str]:
+    """The names that a package offers: those first that most pages use, the others by alphabet.
+
+    A page uses `name` of `annelid.fem` where it has `fem.name`, or imports it from there.
+    """
+    alias = package.rpartition(".")[2]
+    imported = re.compile(rf"from {re.escape(package)} import (?:\(([^)]*)\)|(.*))")
+    uses: Counter[str] = Counter()
+    for page in sorted(folder.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        found = set(re.findall(rf"\b{alias}\.(\w+)", text))
+        uses.update(found.union(*(re.findall(r"\w+", "".join(each)) for each in imported.findall(text))))
+    return sorted(names, key=lambda name: (-uses[name], name))
+
+
 def import_offered(app: Sphinx) -> None:
     """Import the names that packages offer on demand: autodoc sees only what is there."""
     listed = re.findall(r"^ {3}(annelid[.\w]*)$", (Path(app.srcdir) / "api" / "index.rst").read_text(), re.MULTILINE)
@@ -93,6 +110,8 @@ def import_offered(app: Sphinx) -> None:
         for module in map(import_module, listed):
             for name in getattr(module, "__all__", ()):
                 getattr(module, name)
+            if hasattr(module, "__all__"):
+                module.__all__ = by_use(module.__name__, module.__all__, Path(app.srcdir))
 
 
 def make_atlas(app: Sphinx) -> None:

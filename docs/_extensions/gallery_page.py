@@ -22,7 +22,9 @@ class Gallery(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         self.env.note_reread()  # pictures may have come since
-        text = f"<style>{STYLE}</style>" + cards(shown(GALLERY), self.arguments[0], base=f"{TARGET}/")
+        text = f"<style>{STYLE}</style>" + cards(
+            shown(GALLERY), self.arguments[0], base=f"{TARGET}/", remedy="make gallery ENTRY={key} docs"
+        )
         return [nodes.raw("", text, format="html")]
 
 

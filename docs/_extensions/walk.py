@@ -87,11 +87,12 @@ class Walk:
         self.faults += [f"{address}: the picture {source} is missing" for source in tab.evaluate(PICTURES)]
 
     def search(self, tab: Any, word: str) -> None:
-        """Look for a word that is on many pages."""
+        """Look for a word, and for an excerpt that has it."""
         tab.goto(f"{self.address}search.html?q={word}", wait_until="load", timeout=_PATIENCE)
         tab.wait_for_timeout(_SEARCHING)
-        if tab.query_selector("#search-results ul li a") is None:
-            self.faults.append(f"{self.address}search.html: {word} is not found")
+        for what, selector in (("is not found", "a"), ("has no excerpt", "p.context mark")):
+            if tab.query_selector(f"#search-results ul li {selector}") is None:
+                self.faults.append(f"{self.address}search.html: {word} {what}")
 
     def all(self, tab: Any) -> int:
         """Visit all pages; their number."""
@@ -118,7 +119,8 @@ class Walk:
                     seen.add(target)
                     waiting.append(target)
         now[0] = self.address + "search.html"
-        self.search(tab, "worm")
+        for word in ("worm", "valve", "McKibben", "Abaqus", "latency"):
+            self.search(tab, word)
         return len(seen)
 
 

@@ -197,6 +197,10 @@ def test_cards_say_what_is_missing_and_why(tmp_path: Path) -> None:
     text = "".join(cards(shown(tmp_path), kind) for kind in KINDS)
     assert "it took &lt;too&gt; long" in text
     assert text.count("<article") == len(entries())
-    assert text.count("make gallery") == len(entries()) - 1
+    lines = re.findall("<code>annelid gallery ([A-Za-z/0-9-]+)</code>", text)
+    assert sorted(lines) == sorted(entries()), "each names the line that makes it, which the command knows"
+    assert "<code>make gallery ENTRY=scene/worm docs</code>" in cards(
+        shown(tmp_path), "scene", remedy="make gallery ENTRY={key} docs"
+    )
     assert (tmp_path / "scene" / "worm" / FAILED).is_file()
     assert making.FILM_SECONDS > 0.0

@@ -34,24 +34,27 @@ def write_index(gallery: Path) -> Path:
     return gallery / INDEX
 
 
-def cards(made: Sequence[Made], kind: Kind, *, base: str = "") -> str:
+def cards(made: Sequence[Made], kind: Kind, *, base: str = "", remedy: str = "annelid gallery {key}") -> str:
     """The cards of one kind.
 
     Args:
         made: Entries with what there is of them.
         kind: Which of them.
         base: Address of the folder of the gallery, seen from the page, with a slash at its end.
+        remedy: The line that makes the pictures of an entry, with its key, and puts them on the page.
     """
-    return f'<div class="gallery">{"".join(_card(one, base) for one in made if one.entry.kind == kind)}</div>'
+    chosen = (one for one in made if one.entry.kind == kind)
+    return f'<div class="gallery">{"".join(_card(one, base, remedy) for one in chosen)}</div>'
 
 
-def _card(made: Made, base: str) -> str:
+def _card(made: Made, base: str, remedy: str) -> str:
     entry = made.entry
     name, command = html.escape(entry.key.partition("/")[2]), html.escape(entry.command)
     told = re.sub(r"`+([^`]+)`+", r"<code>\1</code>", html.escape(entry.summary()))
     text = f"<p>{told}</p><p><code>{command}</code></p>"
     if made.folder is None:
-        why = html.escape(made.failure) or "Not made yet: <code>make gallery</code> makes its pictures."
+        line = f"<code>{html.escape(remedy.format(key=entry.key))}</code>"
+        why = f"{html.escape(made.failure)} Again: {line}" if made.failure else f"No picture yet. This makes it: {line}"
         return f'<article id="{entry.key}"><h3>{name}</h3><p class="missing">{why}</p>{text}</article>'
     at = base + made.folder
     links = f'<a href="{at}/{PAGE}">open</a> · <a href="{at}/{PICTURE}">picture</a>'
