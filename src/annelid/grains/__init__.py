@@ -136,7 +136,8 @@ def simulation(
             grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
             fast may move further.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
-        too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
+        too_fast: What to do when a grain moves by more than its radius in a step, or a body by more than the thinnest
+            is thick: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -342,6 +343,18 @@ class Model:
             cells[np.argmax(cells)] = max(3.0, math.floor(0.8 * cells.max()))
         return [int(c) for c in cells]
 
+    @cached_property
+    def rooms(self) -> np.ndarray:
+        """How far each body may move in a step [m]: what the thinnest is thick of those that meet at points."""
+        walls = [
+            body.rigid.thinnest if isinstance(body, Solid) and not body.inside else math.inf for body in self.bodies
+        ]
+        worlds = np.array([body.world for body in self.bodies], int)
+        thinnest = np.full(self.world_count, np.inf)
+        if self.features.points:
+            np.minimum.at(thinnest, worlds, walls)
+        return np.asarray(thinnest[worlds])
+
     def body_arrays(self) -> Any:
         """A new structure of the bodies: their forms, grids and points; the rest is the solver's."""
         firsts, distances = _distances(self.bodies)
@@ -350,6 +363,7 @@ class Model:
         for number, body in enumerate(self.bodies):
             own = self.surface_numbers([body])[0]
             form = _plane_form(body, own) if isinstance(body, Wall) else _body_form(body, own, firsts[number])
+            form.room = self.rooms[number]
             form.first_point = sum(len(p) for p in points)
             if is_free(body) and self.features.points and body.rigid.points > 0:
                 sample = body.sample_points()

@@ -30,6 +30,7 @@ from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
+    BODY_TOO_FAST,
     HALTED,
     LIMIT,
     OVERFLOW,
@@ -369,7 +370,8 @@ class Solver:
         fastest = float(state.reach.numpy()[LIMIT])
         if not math.isfinite(fastest):  # whoever looks at the steps goes back to the last good one
             return 1
-        parts = max(1, math.ceil(fastest * self.dt / (0.5 * self.model.parameters.smallest)))
+        bodies = float((self._body_speeds(state) / self.model.rooms).max(initial=0.0))
+        parts = max(1, math.ceil(self.dt * max(fastest / (0.5 * self.model.parameters.smallest), 2.0 * bodies)))
         if parts > _MOST_PARTS:
             step = int(state.clock.numpy()[0])
             raise SimulationDiverged(
@@ -406,10 +408,13 @@ class Solver:
 
     def _fastest_body(self, state: State) -> tuple[int, float]:
         """Number of the body whose surface moves fastest, and how fast [m/s]; 0 at rest where there are none."""
-        velocities, spins = (np.linalg.norm(a.numpy(), axis=1) for a in (state.body_velocities, state.body_spins))
-        reaches = [body.reach if isinstance(body, Solid) else 0.0 for body in self.model.bodies]
-        speeds = velocities + spins * np.array(reaches)
+        speeds = self._body_speeds(state)
         return (int(speeds.argmax()), float(speeds.max())) if len(speeds) else (0, 0.0)
+
+    def _body_speeds(self, state: State) -> np.ndarray:
+        """How fast the surface of each body moves at most [m/s]."""
+        velocities, spins = (np.linalg.norm(a.numpy(), axis=1) for a in (state.body_velocities, state.body_spins))
+        return velocities + spins * np.array([b.reach if isinstance(b, Solid) else 0.0 for b in self.model.bodies])
 
     def _fastest(self, state: State) -> str:
         speeds = np.abs(self.readout.velocities(state)).max(axis=1)[: self.model.count - self.model.guests]
@@ -477,9 +482,13 @@ class Solver:
 
     def _report_speed(self, state: State) -> None:
         step = int(state.clock.numpy()[0])
+        if state.flags.numpy()[TOO_FAST] == BODY_TOO_FAST:
+            what, why = "body", f"what the thinnest body is thick, {self.model.rooms.min():.3g} m,"
+        else:
+            what, why = "grain", "its radius"
         sentence = (
-            f"before t = {step * self.dt:.4g} s a grain moved by more than its radius in a step, and may pass "
-            f"through others: {self._fastest(state)}; use a shorter step{self._remedy}."
+            f"before t = {step * self.dt:.4g} s a {what} moved by more than {why} in a step, and may pass "
+            f"through others{'' if what == 'body' else ': ' + self._fastest(state)}; use a shorter step{self._remedy}."
         )
         if self.model.world.too_fast == "stop":
             raise SimulationDiverged(sentence, time=step * self.dt, step=step)

@@ -51,7 +51,8 @@ class World(Named):
             grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
             fast may move further.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
-        too_fast: What to do when a grain moves by more than its radius in a step: "warn", "stop" or "substep".
+        too_fast: What to do when a grain moves by more than its radius in a step, or a body by more than the thinnest
+            is thick: "warn", "stop" or "substep".
         bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
         calm_speed: Contacts that part faster than this let go at once [m/s]; None is ten times what gravity adds in a
             step, and at least a ten-thousandth of a radius a step; beside free bodies it is a twentieth of √(gR).

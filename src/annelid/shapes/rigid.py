@@ -7,6 +7,7 @@ Which of them a physics can touch is its own matter: it refuses the others by na
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -28,7 +29,7 @@ from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.path import Path, followed
 from annelid.shapes.placed import UPRIGHT, Quaternion, placed
 from annelid.shapes.plane import Plane
-from annelid.shapes.primitives import Sphere
+from annelid.shapes.primitives import Box, Sphere
 from annelid.shapes.resistive.ground import ResistiveGround
 from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.sdf_cache import baked
@@ -225,9 +226,15 @@ class Rigid(Named):
     @property
     def thinnest(self) -> float:
         """Thickness of its thinnest wall [m], inf where it has none, which copies in other worlds share."""
+        if not isinstance(self.geometry, Shape):
+            return math.inf
+        if isinstance(self.shape, Box):
+            return float(min(self.shape.size))
+        if isinstance(self.shape, Sphere):
+            return 2.0 * self.shape.radius
         shape, known = self._cache.get("thinnest", (None, None))
         if shape is not self.shape:
-            known = 2.0 * self.shape.radius if isinstance(self.shape, Sphere) else thinnest_wall(self.shape)[0]
+            known = thinnest_wall(self.shape)[0]
             self._cache["thinnest"] = self.shape, known
         assert isinstance(known, float)
         return known

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Shape, Sphere
+from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Sphere
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
@@ -62,7 +62,7 @@ class Contact:
         self.damping_ratio = damping_ratio(self.restitution)
         self.slowing = slowing(self.restitution)
         self.numbers, self.values = _form(rigid)
-        self.core = min(_CORE * 0.5 * _thickness(rigid), _ENDLESS)
+        self.core = min(_CORE * 0.5 * rigid.thinnest, _ENDLESS)
 
     def over(self, masses: np.ndarray) -> np.ndarray:
         """Stiffness over mass [1/s²] of masses [kg]."""
@@ -133,13 +133,6 @@ def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
     first = rigid.turn.apply(np.array(grid.origin)) + np.array(rigid.position)
     form = {"kind": GRID, "place": tuple(first), "size": grid.spacing, "counts": tuple(grid.values.shape)}
     return form | {"turn": rigid.turn.as_matrix()}, np.asarray(grid.values.numpy()).ravel()
-
-
-def _thickness(rigid: Rigid) -> float:
-    """Thickness of a rigid thing where it is thinnest [m]; inf where it has no end."""
-    if isinstance(rigid.geometry, Box):
-        return min(rigid.geometry.size)
-    return rigid.thinnest if isinstance(rigid.geometry, Shape) else math.inf
 
 
 _DEAD = 0.05  # restitution below which a growing dashpot is no longer made stronger

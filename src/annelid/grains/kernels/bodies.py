@@ -38,8 +38,6 @@ from annelid.grains.kernels.touch import (
 
 wp.set_module_options({"enable_backward": False})
 
-mat23 = wp.types.matrix(shape=(2, 3), dtype=wp.float32)
-
 BODY_BLOCK = 128
 """Threads that sum the contacts of a body on CUDA."""
 
@@ -78,8 +76,8 @@ def point_contacts(features: Features) -> wp.Function:
     def pressed(
         p: int, a: int, b: int, final: int, old: wp.vec3, found: wp.vec4, gap: float, x: wp.vec3,
         parameters: Parameters, bodies: Bodies,
-    ) -> mat23:  # fmt: skip
-        """The impulse on body a at point p by body b, and what is expected of the next step."""
+    ) -> wp.mat33:  # fmt: skip
+        """The impulse on body a at point p by body b, what is expected of the next step, and the speed it changes."""
         dt = parameters.dt
         n = wp.vec3(found[0], found[1], found[2])
         contact = x - 0.5 * (point_radius(p, bodies) + found[3]) * n
@@ -125,10 +123,13 @@ def point_contacts(features: Features) -> wp.Function:
         share = float(1.0)
         if final == 1:
             share = predicted_share(push, before, bodies.forms[a].inverse_mass, parameters)
-        return mat23(new[0], new[1], new[2], share * new[0], share * new[1], share * new[2])
+        change = stiff * wp.abs(push - before)
+        return wp.mat33(new[0], new[1], new[2], share * new[0], share * new[1], share * new[2], change, 0.0, 0.0)
 
     @wp.func
-    def press(p: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
+    def press(p: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies) -> float:
+        """The speed that it changes by most [m/s]."""
+        most = float(0.0)
         a = int(bodies.points[p][3])
         world = bodies.forms[a].world
         first = bodies.first_of_world[world]
@@ -140,7 +141,7 @@ def point_contacts(features: Features) -> wp.Function:
             margin = wp.max(usual, wp.static(APPROACH) * parameters.dt * fastest)
             reach = margin + point_radius(p, bodies)
             at = p * bodies.point_places + b - first
-            new = mat23()
+            new = wp.mat33()
             close = b != a
             if close and bodies.forms[b].reach > 0.0:
                 close = wp.length(x - bodies.places[b]) < bodies.forms[b].reach + reach
@@ -151,6 +152,8 @@ def point_contacts(features: Features) -> wp.Function:
                     new = pressed(p, a, b, final, bodies.point_predicted[at], found, gap, x, parameters, bodies)
             bodies.point_impulses[at] = new[0]
             bodies.point_predicted[at] = new[1]
+            most = wp.max(most, new[2][0])
+        return most
 
     return press
 

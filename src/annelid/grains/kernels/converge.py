@@ -214,8 +214,11 @@ def team_solve(features: Features) -> wp.Function:
             if wp.static(with_points):
                 points = team_range(rank, size, bodies.points.shape[0], 1)
                 for p in range(points[0], points[1]):
-                    if goes_on(number, world_of_point(p, bodies), parameters, lists):
-                        press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+                    w = world_of_point(p, bodies)
+                    if goes_on(number, w, parameters, lists):
+                        change = press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+                        if number % 2 != 0:  # of a pair the second is judged
+                            highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, change)
             team_barrier(counter, size, ticket + met + 1)
             if rank == 0:
                 look(step, number, most, parameters, lists, bodies)
@@ -470,7 +473,12 @@ def press_kernel(features: Features) -> wp.Kernel:
     def press_points(number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
         p = wp.tid()
         now = in_pair(number, lists)
-        if lists.flags[wp.static(HALTED)] == 0 and goes_on(now, world_of_point(p, bodies), parameters, lists):
-            press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+        w = world_of_point(p, bodies)
+        if lists.flags[wp.static(HALTED)] == 0 and goes_on(now, w, parameters, lists):
+            change = press(p, wp.where(number == wp.static(BEGINS), 1, 0), parameters, lists, bodies)
+            if now % 2 != 0:  # of a pair the second is judged
+                highest(lists.changes, (now + 1) // 2 * parameters.worlds + w, change)
+                if change > parameters.tolerance:
+                    lists.asked[(now + 1) // 2] = 1
 
     return press_points

@@ -16,6 +16,7 @@ FIXED, DRIVEN, FREE = range(3)
 """How bodies move: not at all, as they are told, or as forces make them."""
 
 STALE, OVERFLOW, BODY_OVERFLOW, HALTED, TOO_FAST, BUILDS, DONE = range(7)
+BODY_TOO_FAST = 2  # as TOO_FAST, of a body; it is 1 of a grain
 """Places in `Lists.flags`.
 
 Whether lists must be made anew; the longest list that did not fit; the same for bodies; whether steps are skipped until
@@ -277,6 +278,7 @@ class Body:
     world: wp.int32
     size: wp.vec3  # half sides; radius and half height; normal of a plane
     reach: wp.float32  # radius of a ball around the centre of mass that holds it [m]; 0 for planes
+    room: wp.float32  # how far it may move in a step, so that it and others do not pass each other [m]
     inside: wp.float32  # -1 where grains are kept inside, else 1
     origin: wp.vec3  # first node of the grid in the frame of the body [m]
     spacing: wp.float32

@@ -7,12 +7,14 @@ from annelid.grains.kernels.allowances import body_speed, is_away, note_divergen
 from annelid.grains.kernels.commands import given_to, mat43
 from annelid.grains.kernels.layout import (
     APPROACH,
+    BODY_TOO_FAST,
     DRIVEN,
     FIXED,
     FLAGS,
     FREE,
     MARGIN,
     STALE,
+    TOO_FAST,
     Bodies,
     Features,
     Lists,
@@ -124,6 +126,8 @@ def move_told_body(features: Features) -> wp.Function:
             bodies.spins[b] = spin
         speed = body_speed(b, bodies)
         note_divergence(speed, step, lists)
+        if form.motion != wp.static(FIXED) and dt * speed > form.room:
+            lists.flags[wp.static(TOO_FAST)] = wp.static(BODY_TOO_FAST)
         travel = bodies.travel[b] + dt * speed
         bodies.travel[b] = travel
         furthest = travel + parameters.patience * dt * speed
