@@ -12,6 +12,8 @@ import pytest
 
 from annelid import coupling, fem, grains, shapes, springs, voxels, voxels3d
 from annelid.core.errors import FallsForever, UnlikelyUnit, UnlikeShape
+from annelid.fem.fluids.hydrostatics import CavityPressure
+from annelid.materials import Material
 
 GROUND = (shapes.Plane(),)
 
@@ -59,6 +61,83 @@ def test_a_block_denser_than_any_metal_is_warned_of_with_the_mass_that_suits() -
         springs.block((5, 5, 5), 0.01)
     assert _warned(lambda: springs.box((0.1, 0.1, 0.1), 0.05, "pla", mass=1.0)) == []
     assert _warned(lambda: springs.box((0.1, 0.1, 0.1), 0.05, "pla", mass=1000.0)) == [UnlikelyUnit]
+
+
+def _matter(density: float, modulus: float) -> Material:
+    return Material("own", density, modulus, 0.45, 1.0, 0.05, "Given.")
+
+
+MATTER: dict[str, Callable[[float, float], Any]] = {
+    "solid": lambda d, e: fem.Solid(shapes.tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), _matter(d, e)),
+    "regions": lambda d, e: fem.Solid(
+        shapes.tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)).labelled(0)
+        + shapes.tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)).moved((1.0, 0.0, 0.0)).labelled(1),
+        ["pdms", _matter(d, e)],
+    ),
+    "lattice": lambda d, e: springs.lattice(shapes.Box((0.1, 0.02, 0.02)), 0.01, _matter(d, e)),
+    "network": lambda d, e: springs.quasi_lattice(shapes.Box((0.1, 0.02, 0.02)), 0.01, _matter(d, e)),
+    "truss": lambda d, e: springs.truss([[0, 0, 0], [0.1, 0, 0]], [[0, 1]], _matter(d, e), 0.01),
+    "voxels3d": lambda d, e: voxels3d.simulation(
+        voxels3d.Robot(np.zeros((2, 1, 1), int), voxels3d.Voxel(density=d, youngs_modulus=e)),
+        obstacles=GROUND,
+        device="cpu",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MATTER)
+def test_densities_and_moduli_in_another_unit_are_warned_of_once(kind: str) -> None:
+    make = MATTER[kind]
+    assert _warned(lambda: make(1070.0, 4e5)) == []
+    for density in (1.07, 0.00107):
+        assert _warned(lambda: make(density, 4e5)) == [UnlikelyUnit]  # noqa: B023
+    for modulus in (400.0, 0.4, 2e15):
+        assert UnlikelyUnit in _warned(lambda: make(1070.0, modulus))  # noqa: B023
+    assert _warned(lambda: make(1070.0, 400.0)) == [UnlikelyUnit]
+    with pytest.warns(UnlikelyUnit, match=r"modulus of 400 Pa, softer than jelly: 1 kPa is 1e3 Pa, 1 MPa 1e6") as told:
+        make(1070.0, 400.0)
+    assert told[0].filename == __file__
+
+
+def test_a_solid_denser_than_any_metal_is_warned_of_once() -> None:
+    assert _warned(lambda: MATTER["solid"](1.07e6, 4e5)) == [UnlikelyUnit]
+
+
+def test_pressures_that_are_hardly_in_pascal_are_warned_of_once() -> None:
+    mesh = shapes.tet_hollow_cylinder(0.02, 0.1, wall=0.006, cells=2, layers=3)
+    solid = fem.Solid(mesh, "ecoflex-00-30").fix(lambda p: p[:, 2] < 1e-9)
+
+    def robot(pressure: Any, kind: Any = fem.Pneumatic) -> Any:
+        made = fem.Robot(solid, [kind(name="air", pressure=pressure)], device="cpu")
+        return fem.simulation(solid, actuators=made.actuators, device="cpu")
+
+    for unlikely in ((0.0, 30), (-30.0, 0.0), (-0.3, 0.3), 30.0):
+        for kind in (fem.Pneumatic, fem.Hydraulic):
+            assert _warned(lambda: robot(unlikely, kind)) == [UnlikelyUnit]  # noqa: B023
+    assert _warned(lambda: fem.Pneumatic(name="air", pressure=(-30.0, math.inf))) == []
+    for likely in ((0.0, 3e4), (-30.0, 3e4), 0.0):
+        assert _warned(lambda: robot(likely)) == []  # noqa: B023
+    with pytest.warns(UnlikelyUnit, match=r"pressure of air is 30 Pa at most, that of 0.3 cm of water") as told:
+        fem.Pneumatic(name="air", pressure=(0.0, 30.0))
+    assert told[0].filename == __file__
+    inside = fem.Cavity(mesh.cavities()[0])
+    assert _warned(lambda: CavityPressure(inside, mesh.nodes, "cpu", pressure=30.0)) == [UnlikelyUnit]
+    assert _warned(lambda: CavityPressure(inside, mesh.nodes, "cpu", pressure=3e4)) == []
+
+
+def test_a_hold_of_all_nodes_is_warned_of_once() -> None:
+    with pytest.warns(UnlikelyUnit, match=r"all 12 nodes of the solid are held now.* it is 0.1 m wide") as told:
+        _solid().fix(lambda p: p[:, 0] < 1.0)
+    assert told[0].filename == __file__
+    assert _warned(lambda: _solid().fix(None).fix(None)) == [UnlikelyUnit]
+    assert _warned(lambda: _solid().fix(None, axes="y").fix([0, 1, 2])) == []
+
+
+def test_steps_that_are_hardly_in_seconds_are_warned_of_once() -> None:
+    held = _solid().fix([0, 1, 2, 3])
+    assert _warned(lambda: fem.simulation(held, dt=10, device="cpu")) == [UnlikelyUnit]
+    assert _warned(lambda: fem.simulation(held, dt=0.05, device="cpu")) == []
+    assert _warned(lambda: fem.simulation(held, dt=600.0, dynamic=False, device="cpu")) == [], "creep takes its time"
 
 
 ROTATIONS: dict[str, Callable[[float], Any]] = {

@@ -13,6 +13,11 @@ from annelid.core.errors import FallsForever, FarAway, UnlikelyUnit
 _WIDEST = 10.0  # [m]: a soft body that is wider is probably in millimetres
 _FINEST = 1.0e-4  # of a coordinate, which float32 divides into 1.7e7 parts: of a pitch like this it keeps 1,700
 _DENSEST = 2.3e4  # [kg/m³]: osmium, the densest matter on earth, has 22,590
+_LIGHTEST = 10.0  # [kg/m³]: the lightest foams that are sold have about as much
+_SOFTEST = 1.0e3  # [Pa], of Young's modulus: jelly
+_STIFFEST = 1.3e12  # [Pa]: more than diamond has
+_LOWEST = 100.0  # [Pa]: a centimetre of water
+_SLOWEST = 1.0  # [s]: nothing that moves is followed in such steps
 
 
 def warn_of_size(what: str, widest: float, *, stacklevel: int) -> None:
@@ -48,6 +53,68 @@ def warn_of_density(what: str, mass: float, volume: float, remedy: str, *, stack
             UnlikelyUnit,
             stacklevel=stacklevel + 1,
         )
+
+
+def warn_of_matter(name: str, density: float, modulus: float, *, stacklevel: int) -> None:
+    """Warn of a material whose density or modulus may be in another unit.
+
+    Args:
+        name: Its name.
+        density: Its density [kg/m³].
+        modulus: Its Young's modulus [Pa].
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    for unlikely, what, meant in (
+        (density < _LIGHTEST, f"a density of {density:g} kg/m³, that of foam or less", "1 g/cm³ is 1000 kg/m³"),
+        (modulus < _SOFTEST, f"a Young's modulus of {modulus:g} Pa, softer than jelly", "1 kPa is 1e3 Pa, 1 MPa 1e6"),
+        (modulus > _STIFFEST, f"a Young's modulus of {modulus:g} Pa, stiffer than diamond", "1 GPa is 1e9 Pa"),
+    ):
+        if unlikely:
+            warnings.warn(f"material {name!r} has {what}: {meant}.", UnlikelyUnit, stacklevel=stacklevel + 1)
+
+
+def warn_of_pressure(what: str, pressures: Sequence[float], *, stacklevel: int) -> None:
+    """Warn of pressures that may be in kPa or bar.
+
+    Args:
+        what: What has them: "air".
+        pressures: The pressures that it may have [Pa]; 0, and what has no limit, are so in any unit.
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    largest = max((abs(pressure) for pressure in pressures), default=0.0)
+    if 0.0 < largest < _LOWEST:
+        warnings.warn(
+            f"the pressure of {what} is {largest:g} Pa at most, that of {largest / 98.1:.1g} cm of water: 1 kPa is "
+            "1e3 Pa, 1 bar 1e5.",
+            UnlikelyUnit,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_step(dt: float, *, stacklevel: int) -> None:
+    """Warn of a time step [s] of something in motion that may be in milliseconds."""
+    if dt >= _SLOWEST:
+        warnings.warn(
+            f"dt of {dt:g} s is longer than anything moves: is it in milliseconds? Give seconds, a thousandth of it.",
+            UnlikelyUnit,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_of_holding_all(count: int, widest: float, *, stacklevel: int) -> None:
+    """Warn of a hold after which all nodes are held, so that nothing moves.
+
+    Args:
+        count: How many nodes there are.
+        widest: Largest extent of them [m].
+        stacklevel: That of the caller, as of `warnings.warn`.
+    """
+    warnings.warn(
+        f"all {count} nodes of the solid are held now, so that nothing of it can move: it is {widest:.3g} m wide; are "
+        "the places that were given in millimetres? Give metres, and fewer nodes.",
+        UnlikelyUnit,
+        stacklevel=stacklevel + 1,
+    )
 
 
 def warn_of_angle(what: str, angle: float, *, stacklevel: int) -> None:

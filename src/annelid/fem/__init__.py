@@ -14,7 +14,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
-from annelid.core.unlikely import warn_of_falling
+from annelid.core.unlikely import warn_of_falling, warn_of_step
 from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
@@ -367,6 +367,7 @@ def simulation(
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
     held = bool(solid.held.any() or solid.forces.any() or obstacles or actuators or added)
     warn_of_falling("the solid", world.gravity, held=held, stacklevel=3)
+    warn_of_step(world.dt, stacklevel=3)
     inertia = Inertia(solid, world, chosen)
     in_motion = linear_in_motion(linear, solid, touches=contacts is not None and sand is None and how is None)
     model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)

@@ -19,7 +19,7 @@ from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 from annelid.core.options import is_among, require_kind, require_word, spelled_out
 from annelid.core.sealed import Sealed
-from annelid.core.unlikely import warn_of_size
+from annelid.core.unlikely import warn_of_density, warn_of_holding_all, warn_of_matter, warn_of_size
 from annelid.fem.carried import WHOSE, Carried
 from annelid.fem.cells import merged
 from annelid.fem.mesh import Mesh, WithBoundary, WithCells, WithNames, WithRegions
@@ -101,6 +101,11 @@ class Solid(Described, Sealed):
         self.regions = np.asarray(mesh.regions) if isinstance(mesh, WithRegions) else one
         names = mesh.region_names if isinstance(mesh, WithNames) else {}
         self.materials, self.element_materials = _materials(material, self.regions, names)
+        for each in self.materials:
+            warn_of_matter(each.name, each.density, each.youngs_modulus, stacklevel=4)
+        own = float((self.element_volumes * self.property_of("density")).sum())
+        remedy = "give the density of its material in kg/m³"
+        warn_of_density("the solid", own, float(self.element_volumes.sum()), remedy, stacklevel=4)
         if volume not in ("auto", "mean", "plain"):
             raise InvalidValue(f"volume must be 'auto', 'mean' or 'plain', not {volume!r}.")
         self.volume = volume
@@ -211,7 +216,10 @@ class Solid(Described, Sealed):
             axes: Components that are held: some of "xyz".
             motion: A path, as that of a `Rigid`: place and turn of a body that carries the nodes, from where they rest.
         """
+        before = self.held.all()
         self.displace(where, (0.0, 0.0, 0.0), axes=axes)
+        if self.held.all() and not before:
+            warn_of_holding_all(self.node_count, float(np.ptp(self.nodes, axis=0).max()), stacklevel=2)
         if motion is not None:
             self.carried += (_carried(self.indices(where), _axes(axes), motion),)
         return self

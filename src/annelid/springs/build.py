@@ -141,7 +141,7 @@ def lattice(
         triangles=grid.surface,
         coverings=cover(solid, grid),
     )
-    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", stacklevel=3)
+    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", matter=kinds_of_matter, stacklevel=3)
     return body
 
 
@@ -202,7 +202,7 @@ def truss(
         yield_strains=matter.yield_strain if breaking else None,
         materials=(matter.name,),
     )
-    warn_of_units("the truss", body, stacklevel=2)
+    warn_of_units("the truss", body, matter=[matter], stacklevel=2)
     return body
 
 

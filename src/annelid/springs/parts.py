@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import InvalidValue, UnlikeShape
-from annelid.core.unlikely import warn_of_density, warn_of_size
+from annelid.core.unlikely import warn_of_density, warn_of_matter, warn_of_size
 from annelid.materials import Material
 from annelid.materials import material as preset
 from annelid.shapes import Shape, TriangleMesh
@@ -71,8 +71,10 @@ def warn_of_unused(which: np.ndarray, count: int) -> None:
         )
 
 
-def warn_of_units(what: str, body: Body, masses: str = "", *, stacklevel: int) -> None:
-    """Warn of a body so wide or so heavy that its numbers may be meant in another unit."""
+def warn_of_units(what: str, body: Body, masses: str = "", *, matter: Sequence[Material] = (), stacklevel: int) -> None:
+    """Warn of a body so wide or so heavy, or of materials so soft, that numbers may be meant in another unit."""
+    for each in matter:
+        warn_of_matter(each.name, each.density, each.youngs_modulus, stacklevel=stacklevel + 1)
     low, high = body.bounds()
     warn_of_size(what, float((high - low).max()), stacklevel=stacklevel + 1)
     if body.volumes.any():

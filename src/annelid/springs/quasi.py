@@ -101,7 +101,7 @@ def quasi_lattice(
         triangles=grid.surface,
         coverings=cover_quasi(solid, grid, spacing),
     )
-    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", stacklevel=3)
+    warn_of_units("the lattice", body, "mass= is that of all of it [kg]", matter=matter, stacklevel=3)
     return body
 
 

@@ -14,7 +14,7 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
-from annelid.core.unlikely import warn_of_falling, warn_of_size
+from annelid.core.unlikely import warn_of_falling, warn_of_matter, warn_of_size
 from annelid.shapes import Obstacle
 from annelid.voxels3d.files.folders import read_folder, run_setups
 from annelid.voxels3d.files.formulas import Formula
@@ -131,6 +131,8 @@ def simulation(
     held = bool(obstacles or force_field) or all(robot.holds or robot.pushes for robot in group)
     widest = max((robot.side_length * float(max(robot.grid.shape)) for robot in group), default=0.0)
     warn_of_size("a robot", widest, stacklevel=3)
+    for each in dict.fromkeys(material for robot in group for material in robot.materials):
+        warn_of_matter(each.name or "of a voxel", each.density, each.youngs_modulus, stacklevel=3)
     warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
     warn_of_beginnings(world.contacts, model.places, stacklevel=3)
     return Simulation(Solver(model, threads=threads))

@@ -16,6 +16,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.recipe import Maker
 from annelid.core.replay import Command, Crew, Replays, Stage
+from annelid.core.unlikely import warn_of_pressure
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
@@ -60,6 +61,7 @@ class CavityPressure(ElementSet):
         self._triangles = wp.array(cavity.triangles, dtype=wp.int32, device=crew.device)
         self.pressure = wp.zeros(1, dtype=wp.float64, device=crew.device)
         self.set_pressure(pressure)
+        warn_of_pressure(cavity.name, [pressure], stacklevel=2)
         self._share = 1.0
         self._pulled: list[tuple[int, Any]] = []
         self._finder: FluidLevel | None = None

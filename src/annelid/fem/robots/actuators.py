@@ -8,6 +8,7 @@ One number in place of two limits holds a quantity: `Cable(..., pull=0.0)` is a 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
+from annelid.core.unlikely import warn_of_pressure
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.mesh import Hollow
@@ -137,6 +139,11 @@ class Chamber(Actuator):
     growth_rate: float = math.inf
     closed: bool = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        limits = self.limits()[0]
+        warn_of_pressure(self.name, (limits.low, limits.high), stacklevel=4)
+
     def limits(self) -> tuple[Limits, Limits]:
         """Limits of pressure and growth."""
         return self._limits(self.pressure, self.pressure_rate, self.growth, self.growth_rate)
@@ -174,6 +181,12 @@ class Pneumatic(Chamber):
                 f"sealed_at of {self.name} = {self.sealed_at!r} cannot be used; give the pressure above the air "
                 f"outside [Pa], more than {-ATMOSPHERE:g}, which is none at all."
             )
+
+    def at_rest(self, volume: float) -> Pneumatic:
+        """A copy for a cavity that has this volume at rest [m³]."""
+        twin = copy.copy(self)  # what was checked when it was made need not be told again
+        object.__setattr__(twin, "rest_volume", volume)
+        return twin
 
     def law(self, stroke: float) -> tuple[float, float] | None:
         """Pressure of closed air at constant temperature, p v = const, and its slope."""

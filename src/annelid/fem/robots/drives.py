@@ -180,7 +180,7 @@ class ChamberDrive(Drive):
         volume = cavity.check(solid.nodes)
         self.actuator, self.device = chamber, device
         if isinstance(chamber, Pneumatic):
-            self.actuator = replace(chamber, rest_volume=volume)
+            self.actuator = chamber.at_rest(volume)
         fluid = _pulled(chamber.fluid, gravity) if isinstance(chamber, Hydraulic) else None
         self.weightless = isinstance(chamber, Hydraulic) and fluid is None
         by_columns = isinstance(chamber, Hydraulic) and chamber.weight == "columns" and fluid is not None
