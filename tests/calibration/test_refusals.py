@@ -45,6 +45,11 @@ def made(**options: Any) -> Tracks:
         (lambda: made(markers=3), "markers must be places by name, not int: 3"),
         (lambda: made(constants=NO), "constants must be numbers by name, not str: 'no'"),
         (lambda: made(times=0.1), r"times must have the shape \[t\], not \[\]"),
+        (
+            lambda: made(times=[-0.1, 0.1]),
+            r"times must rise from 0 s or later, when the motion begins, not \[-0.1, 0.1\]",
+        ),
+        (lambda: made(times=[0.1, 0.1]), "times must rise from 0 s or later"),
         (lambda: made(noise=-1.0), "the noise of tracks must be 0 m or more, not -1.0"),
         (lambda: made(seed=NO), "seed = 'no' cannot be used; give a whole number of 0 or more"),
         (lambda: calibration(reach=None), "reach must be a length of 0 m or more, not None"),

@@ -118,6 +118,12 @@ def test_an_open_mesh_names_its_edges_and_the_remedy() -> None:
             use()
 
 
+def test_a_surface_whose_edges_have_four_triangles_is_not_said_to_be_open() -> None:
+    thrice = np.concatenate([CUBE.triangles, CUBE.triangles[[0, 0]]])
+    with pytest.raises(InvalidMesh, match="has no clear inside: 3 edges are shared by more than two triangles"):
+        TriangleMesh(CUBE.vertices, thrice).require_closed()
+
+
 def test_a_fin_and_a_flipped_triangle_are_told_apart() -> None:
     fin = TriangleMesh(
         np.concatenate([CUBE.vertices, [[2.0, 2.0, 2.0]]]), np.concatenate([CUBE.triangles, [[0, 1, 8]]])
@@ -126,7 +132,7 @@ def test_a_fin_and_a_flipped_triangle_are_told_apart() -> None:
         fin.require_closed()
     flipped = CUBE.triangles.copy()
     flipped[4] = flipped[4, ::-1]
-    with pytest.raises(InvalidMesh, match="3 edges are between triangles that face opposite ways"):
+    with pytest.raises(InvalidMesh, match="has no clear inside: 3 edges are between triangles that face opposite ways"):
         TriangleMesh(CUBE.vertices, flipped).require_closed()
 
 

@@ -57,6 +57,8 @@ def synthetic_tracks(
     rest, moments = as_numbers("places of markers", list(markers.values())), as_numbers("times", times)
     if moments.ndim != 1:
         raise InvalidValue(f"times must have the shape [t], not {list(moments.shape)}.")
+    if len(moments) and not (moments[0] >= 0.0 and (np.diff(moments) > 0.0).all()):
+        raise InvalidValue(f"times must rise from 0 s or later, when the motion begins, not {moments.tolist()!s:.60}.")
     blank = Tracks(moments, np.broadcast_to(rest, (len(moments), *rest.shape)), tuple(markers), "synthetic tracks")
     plan = Calibration(body, [Run(blank, **run)], markers, dict(constants), reach=reach, world=world or {})
     (comparison,) = plan.comparisons(plan.runs, device, threads)

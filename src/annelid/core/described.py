@@ -3,8 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
+
+_MOST_SHOWN, _LONGEST = 8, 150  # elements of a list, and characters of a value, that are printed
+
+
+def in_brief(value: object) -> str:
+    """A value in a few characters: arrays by their shape, long lists by their number."""
+    if isinstance(value, np.ndarray) and value.size > _MOST_SHOWN:
+        return f"array of shape {list(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        text = f"[{', '.join(map(in_brief, value[:_MOST_SHOWN]))}]"
+        return (
+            text
+            if len(value) <= _MOST_SHOWN and len(text) <= _LONGEST
+            else f"{len(value)} of {type(value[0]).__name__}"
+        )
+    return f"{value!r:.{_LONGEST}}"
+
+
+class Brief:
+    """Prints as its class with the fields that differ from their defaults, in brief.
+
+    A dataclass that inherits from it is declared with `repr=False`.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        fields = [(one, vars(self)[one.name]) for one in self.__dataclass_fields__.values() if one.repr]
+        given = [f"{one.name}={in_brief(value)}" for one, value in fields if not _is_default(one, value)]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+def _is_default(field: Field[Any], value: object) -> bool:
+    usual = field.default if field.default_factory is MISSING else field.default_factory()
+    return type(value) is type(usual) and not isinstance(value, np.ndarray) and bool(value == usual)
 
 
 class Described:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from annelid.core.described import Brief
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Summary:
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Summary(Brief):
     """Totals of all that moves.
 
     Attributes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
@@ -19,8 +20,8 @@ _SHORTEST = 1e-15
 """Shortest time step [s]: in a shorter one nothing moves by as much as positions can tell."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class World(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class World(Brief, Named):
     """What surrounds a solid and how time passes for it.
 
     Attributes:

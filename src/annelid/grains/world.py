@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Real
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.options import Auto, Named
 from annelid.grains.controls import AnyControl, require_controls
@@ -24,8 +25,8 @@ _OPTIONAL = {"iterations", "tolerance", "correction", "skin", "bounce_speed", "c
 TOO_FAST = ("warn", "stop", "substep")
 
 
-@dataclass(frozen=True, kw_only=True)
-class World(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class World(Brief, Named):
     """Gravity, time step and method.
 
     Attributes:

@@ -9,13 +9,14 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.core.arrays import as_numbers
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.values import Floats, Indices, require_positive
 
 
-@dataclass(frozen=True, eq=False)
-class HeightField:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeightField(Brief):
     """Uneven ground: a height for each point of a grid over x and y, bilinear in between.
 
     Everything below the surface is solid. Beyond the rim the ground continues at the height of the rim.

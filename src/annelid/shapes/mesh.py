@@ -157,7 +157,8 @@ class TriangleMesh(Shape):
         """The mesh itself if it is closed and encloses a volume; else an InvalidMesh that says where it is not."""
         if not self.is_closed:
             remedy = "close it with repair=True where you name the mesh or its file, or with mesh.repaired()"
-            raise InvalidMesh(f"the mesh is not closed: {self._defects()}; {remedy}.")
+            what = "is not closed" if self._edges.open.any() else "has no clear inside"
+            raise InvalidMesh(f"the mesh {what}: {self._defects()}; {remedy}.")
         low, high = self.bounds()
         if self._enclosed <= _FLATTEST * float(np.linalg.norm(high - low)) ** 3:
             raise InvalidMesh(f"the mesh encloses no volume ({self._enclosed:.3g} m^3); give a solid, not a sheet.")

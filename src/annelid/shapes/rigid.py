@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
@@ -42,8 +43,8 @@ Geometry = Shape | Plane | HeightField | ImplicitSurface
 MOTIONS = ("fixed", "driven", "free")
 
 
-@dataclass(frozen=True)
-class Rigid(Named):
+@dataclass(frozen=True, repr=False)
+class Rigid(Brief, Named):
     """A rigid thing.
 
     Attributes:

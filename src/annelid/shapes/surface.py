@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
 
 
-@dataclass(frozen=True, kw_only=True)
-class Surface(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Surface(Brief, Named):
     """Friction, bounce, rolling resistance, cohesion and stiffness of a surface.
 
     None stands for what the physics takes by default, which its page of the documentation says.

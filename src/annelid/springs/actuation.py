@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 
 
@@ -42,8 +43,8 @@ def require_function(function: object) -> None:
         raise InvalidValue(f"{function!r} is not a Warp function: decorate it with @wp.func.")
 
 
-@dataclass(frozen=True, eq=False)
-class Signal:
+@dataclass(frozen=True, eq=False, repr=False)
+class Signal(Brief):
     """A function with its parameters.
 
     Attributes:

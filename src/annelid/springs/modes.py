@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from annelid.core.arrays import as_numbers
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.springs.body import Body
@@ -20,8 +21,8 @@ _DENSE = 300  # unknowns up to which all eigenvalues at once are cheaper than a 
 _ZERO = 1e-11  # of the highest squared frequency: rounding, not motion
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Brief):
     """Free vibrations of small amplitude.
 
     Attributes:

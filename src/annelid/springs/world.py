@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import warp as wp
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Auto, Named, is_among
@@ -25,8 +26,8 @@ PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
 PREPARED = ("damping", "breaking")
 
 
-@dataclass(frozen=True, kw_only=True)
-class World(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class World(Brief, Named):
     """What surrounds a body and how it is integrated.
 
     Attributes:

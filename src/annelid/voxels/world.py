@@ -8,6 +8,7 @@ from functools import cached_property
 
 import warp as wp
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number, is_whole
@@ -23,8 +24,8 @@ _LONGEST_INTERVAL = 2**31 - 2  # steps are counted in 32 bits within it
 _BYTES_A_VOXEL = 2000  # while worlds are compiled, about
 
 
-@dataclass(frozen=True, kw_only=True)
-class World(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class World(Brief, Named):
     """What surrounds robots and how they are integrated.
 
     Attributes:

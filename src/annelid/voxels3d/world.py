@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import warp as wp
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Auto, Named, is_among
@@ -28,8 +29,8 @@ Collisions = Literal["none", "self", "all"]
 Skin = Literal["blocky", "smooth"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class World(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class World(Brief, Named):
     """What surrounds robots and how they are integrated.
 
     Attributes:

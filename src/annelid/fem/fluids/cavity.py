@@ -97,8 +97,8 @@ class Cavity:
             return
         kinds = [(edges.open, "open"), (edges.crowded, "crowded"), (edges.twisted, "between opposite windings")]
         counts = [f"{found.sum()} {what}" for found, what in kinds if found.any()]
+        what = "is not closed" if edges.open.any() else "has no clear inside"
         plural = "edge" if sum(found.sum() for found, _ in kinds) == 1 else "edges"
         raise InvalidMesh(
-            f"{self.name} is not closed: {' and '.join(counts)} {plural}; "
-            "give all triangles around the fluid, wound alike."
+            f"{self.name} {what}: {' and '.join(counts)} {plural}; give all triangles around the fluid, wound alike."
         )

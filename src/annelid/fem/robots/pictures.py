@@ -13,10 +13,10 @@ from annelid.fem.pictures import Painter
 from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot
+from annelid.fem.robots.steps import REACHED
 
 _NEAR, _FAR = (0.25, 0.60, 0.30), (0.93, 0.72, 0.15)
 _EFFECTOR = (0.15, 0.25, 0.55)
-_CLOSE = 1e-4  # [m]: a target is drawn as reached
 
 
 class RobotPainter:
@@ -66,7 +66,7 @@ class RobotPainter:
         if not len(goals):
             return []
         places = rows.places(positions)
-        reached = max(rows.distances(places, goals).values()) <= _CLOSE
+        reached = max(rows.distances(places, goals).values()) <= REACHED
         target = Spheres("target", goals.astype(np.float32), self._dot, color=_NEAR if reached else _FAR)
         return [target, Spheres("effector", places.astype(np.float32), 0.8 * self._dot, color=_EFFECTOR)]
 

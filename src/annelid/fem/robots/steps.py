@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annelid.core.described import Brief
+
 REACHED = 1e-4
 """A target that is as near as this is reached [m]."""
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+@dataclass(frozen=True, eq=False, repr=False)
+class Step(Brief):
     """What one step did.
 
     Attributes:

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from annelid.core.controls import Control
+from annelid.core.described import Brief
 from annelid.core.options import Named
 from annelid.shapes.articulated.tree import MOVING, Joint, RigidTree
 from annelid.shapes.values import require_positive
 
 
-@dataclass(frozen=True, eq=False)
-class JointControl(Named):
+@dataclass(frozen=True, eq=False, repr=False)
+class JointControl(Brief, Named):
     """A channel that sets the speed of a joint; made by `joint_controls`.
 
     Attributes:

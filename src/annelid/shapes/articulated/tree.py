@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from annelid.core.described import Brief, Described
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.snapshot import Color
 from annelid.shapes.articulated.frames import frame_of, moved_along, place_and_turn
@@ -35,8 +36,8 @@ JointPath = Callable[[np.ndarray], np.ndarray]
 """A function of times [s], shape [k]: values of the joints then [rad] or [m], shape [k, joints]."""
 
 
-@dataclass(frozen=True)
-class Joint:
+@dataclass(frozen=True, repr=False)
+class Joint(Brief):
     """A joint of a robot.
 
     Attributes:
@@ -120,8 +121,8 @@ class Link:
     mass: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class LinkPart:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkPart(Brief):
     """A shape of a link as a rigid thing of its own.
 
     Attributes:
@@ -137,8 +138,8 @@ class LinkPart:
     frame: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class RigidTree:
+@dataclass(frozen=True, eq=False, repr=False)
+class RigidTree(Described):
     """Links that joints hold together, without a circle.
 
     Attributes:
@@ -152,6 +153,10 @@ class RigidTree:
     links: Mapping[str, Link]
     joints: Mapping[str, Joint]
     base: Floats = field(default_factory=lambda: np.eye(4))
+
+    def facts(self) -> dict[str, str]:
+        """Its name, its links and the joints that move by themselves."""
+        return {"of": self.name, "links": str(len(self.links)), "joints": ", ".join(self.names) or "none"}
 
     def __post_init__(self) -> None:
         for joint in self.joints.values():
