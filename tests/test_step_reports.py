@@ -51,7 +51,11 @@ CASES: dict[str, tuple[str, Callable[[float], Any]]] = {
     "stiff springs": ("the stiffness of the springs", lambda f: springs.simulation(box("tpu", stiffness=f), **CPU)),
     "damped springs": (
         "the damping of the springs",
-        lambda f: springs.simulation(box("tpu", damping=f, damping_frequency=5.0), **CPU),
+        lambda f: springs.simulation(box("tpu", damping=f, damping_frequency=5.0), relaxation=0.0, **CPU),
+    ),
+    "strongly damped springs": (
+        "the stiffness of the springs",
+        lambda f: springs.simulation(box("tpu", stiffness=f, damping_frequency=5.0), **CPU),
     ),
     "Verlet": (
         "the damping of the springs",

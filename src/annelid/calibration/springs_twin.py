@@ -158,7 +158,7 @@ class SpringsTwin:
     def _simulation(self, body: springs.Body, dt: Any, worlds: int | None) -> Any:
         with warnings.catch_warnings():  # trials may be too stiff for their step; they count as bad
             warnings.simplefilter("ignore", StepTooLong)
-            return springs.simulation(body, dt=dt, worlds=worlds, **self._options)
+            return springs.simulation(body, dt=dt, worlds=worlds, **{"relaxation": 0.0, **self._options})
 
     def _holding(self, groups: tuple[str, ...]) -> springs.Body:
         body = self._body.copy() if groups else self._body

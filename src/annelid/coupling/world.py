@@ -95,4 +95,4 @@ class World(MeetingWorld):
     def springs_world(self) -> SpringsWorld:
         """What surrounds the spring bodies."""
         assert self.spring_dt != "auto", "fit the world to body and bed first"
-        return SpringsWorld(dt=self.spring_dt, gravity=self.gravity, **self.springs)
+        return SpringsWorld(dt=self.spring_dt, gravity=self.gravity, **{"relaxation": 0.0, **self.springs})

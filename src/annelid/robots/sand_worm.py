@@ -119,7 +119,10 @@ class BuriedWorm:
         furrow, share = furrow_of(self.grain_radius), stirred_share(self.grain_radius, self.radius)
         sand = sand_ground(medium, self.friction, height=self.depth, buried=True, furrow=furrow, share=share)
         placed = body.moved((0.0, 0.0, self.height))
-        step = _SHARE_OF_STABLE * springs.simulation(placed, obstacles=[sand], device=device).solver.stable_step()
+        step = (
+            _SHARE_OF_STABLE
+            * springs.simulation(placed, obstacles=[sand], relaxation=0.0, device=device).solver.stable_step()
+        )
         return springs.simulation(placed, obstacles=[sand], dt=step, worlds=worlds, device=device, threads=threads)
 
     def simulation(

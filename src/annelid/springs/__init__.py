@@ -121,6 +121,7 @@ def simulation(
     forces: Sequence[wp.Function] = (),
     constraints: Sequence[wp.Function] = (),
     dashpots: Literal["constant", "growing"] | None = None,
+    relaxation: float | Auto = World.relaxation,
     worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -146,6 +147,8 @@ def simulation(
         dashpots: How contacts with obstacles slow masses down: "constant", or "growing" with the depth, so that the
             force begins at 0 (restitution is then that of an impact at 1 m/s); None is "constant", and "growing" in
             rollouts.
+        relaxation: Time over which dashpots of springs build up their force [s]: 0 for at once; "auto" takes as much as
+            lets them shorten the step by no more than a factor of √2, where they would by more than 2.
         worlds: Copies of the body side by side that know nothing of each other, each with commands of its own; None for
             one by itself.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -155,7 +158,7 @@ def simulation(
     world = World(
         dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
-        constraints=constraints, dashpots=dashpots,
+        constraints=constraints, dashpots=dashpots, relaxation=relaxation,
     )  # fmt: skip
     model = Model(body, world, choose_device(device), worlds=worlds)
     stable = model.stable_step()

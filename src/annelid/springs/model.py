@@ -39,6 +39,7 @@ from annelid.springs.stability import (
     Scales,
     explain_step,
     halves,
+    relaxation,
     squared_frequency,
     stable_step,
     usual_step,
@@ -93,6 +94,8 @@ class Model:
         self.signal_of, kinds, parameters = distinct_signals(self.body)
         self.rows = self._compile_rows(apart)
         self.world = self._hardened(world)
+        self.relaxation = relaxation(self.one, self.world, self._rows_of_one, self.features.substeps)
+        self.features = replace(self.features, delayed=self.relaxation > 0.0)
         self.dt = self._usual_step() if world.dt == "auto" else world.dt
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
@@ -166,7 +169,7 @@ class Model:
 
     def stable_step(self, scales: Scales = UNSCALED) -> float:
         """Longest stable time step [s], estimated, with factors on the constants of the body."""
-        return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales)
+        return stable_step(self.one, self.world, self._rows_of_one, self.features.substeps, scales, self.relaxation)
 
     def _hardened(self, world: World) -> World:
         """The world with contacts that are as stiff as suits the body, where nobody says how stiff they are."""
@@ -198,8 +201,8 @@ class Model:
 
     def fingerprint(self) -> str:
         """A hash of the body as it was built, and of the world and the signals as they are now."""
-        world, signals = settings_of(self.world, but=["dt"]), self.arrays.signal_parameters
-        return identity(self._built, world, signals, self.features.growing)
+        world, signals = settings_of(self.world, but=["dt", "relaxation"]), self.arrays.signal_parameters
+        return identity(self._built, world, signals, self.features.growing, self.relaxation)
 
     def write_rows(self, patch: Patch) -> bool:
         """Write the new rows of a patch to the device; False if there is no room and arrays must move first.
@@ -336,7 +339,8 @@ class Model:
         """Change gravity, damping, drag or the constants of obstacles while the compiled kernels stay valid."""
         world = self._hardened(world)
         now, wanted = self.features, features_of(self.one, world, worlds=self.batched)
-        wanted = replace(wanted, conditions=now.conditions, pushed=now.pushed, varied=now.varied)  # not of the world
+        own = {name: getattr(now, name) for name in ("conditions", "pushed", "varied", "delayed")}
+        wanted = replace(wanted, **own)  # not of the world
         both = self.world.sand is not None and world.sand is not None
         hollows = corners_with_hollows(self.body, world.sand)
         if both and (wanted.resisted != now.resisted or hollows != self.hollow_count):
@@ -347,9 +351,11 @@ class Model:
             wanted != now
             or len(world.obstacles) != len(self.world.obstacles)
             or world.dt not in (self.dt, self.world.dt)
+            or world.relaxation not in (self.relaxation, self.world.relaxation)
         ):
             raise InvalidValue(
-                "time step, integrator, precision and number of obstacles cannot change while a simulation runs."
+                "time step, integrator, precision, relaxation and number of obstacles cannot change while a simulation "
+                "runs."
             )
         if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
@@ -481,6 +487,7 @@ class Model:
     def _parameters(self) -> list[Any]:
         parameters, world = self.types.Parameters(), self.world
         parameters.dt = self.dt
+        parameters.catching = self.dt / (self.relaxation + self.dt)
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag

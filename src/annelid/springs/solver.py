@@ -120,11 +120,13 @@ class Solver:
         positions = np.column_stack([body.positions, inverse]).astype(self.model.numpy_real)
         verlet = self.model.world.integrator == "verlet"
         breakable = self.model.mass_count if self.model.features.breaking else 0
+        trailing = self.model.mass_count if self.model.features.delayed else 0
         partners, slips = self._interactions.memory()
         state = State(
             positions=wp.array(positions, dtype=types.vec4, device=self.device),
             velocities=wp.array(_guided(body), dtype=types.vec3, device=self.device),
             accelerations=wp.zeros(self.model.mass_count if verlet else 0, dtype=types.vec3, device=self.device),
+            trailing=wp.zeros(trailing, dtype=types.vec3, device=self.device),
             broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
             partners=partners,
             slips=slips,
@@ -451,6 +453,8 @@ class Solver:
             scatter(state.positions, change.index, rows.astype(real))
         if change.velocities is not None:
             scatter(state.velocities, change.index, change.velocities.astype(real))
+            if len(state.trailing):
+                scatter(state.trailing, change.index, change.velocities.astype(real))
         if change.forces is not None and model.set_forces(change.index, change.forces):
             self.stepping.graphs.clear()
 
@@ -464,7 +468,7 @@ class Solver:
         self.model.grow(room)
         for state in states:
             arrays = state_arrays(state)
-            for name in ("positions", "velocities", "accelerations", "broken"):
+            for name in ("positions", "velocities", "accelerations", "trailing", "broken"):
                 if len(arrays[name]):
                     setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from annelid.core import stability as core
+from annelid.core.errors import InvalidValue
 from annelid.core.stability import Cause, StepReport
 from annelid.springs.body import Body
 from annelid.springs.features import fast_springs
@@ -20,6 +21,9 @@ _LONGEST_STEP = 1.0e-3  # [s]; what is commanded at 10 Hz, of which the stable s
 _LONGEST_AMONG_MASSES = 1.0e-4  # [s]; masses that touch each other are as stiff to each other as the step allows
 _SAFE = 0.8  # of the stable step, which is estimated
 _BOUNCING = 0.5  # of the stable step of a contact alone: near that, a bounce may be faster than what fell
+_DASHPOTS = "the damping of the springs"
+_GAIN = 2.0  # that a delay of dashpots must bring: mild ones act at once
+_COST = math.sqrt(0.5)  # of the stable step without dashpots is left with delayed ones
 _SAMPLES = 64  # masses of each row that are looked at: rows tell springs apart, not the directions in which they lie
 
 
@@ -62,7 +66,9 @@ class Part:
         return replace(self, squared=0.5 * self.squared, decay=less * self.decay, lost=less / 0.5 * self.lost)
 
 
-def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Scales = UNSCALED) -> float:
+def stable_step(
+    body: Body, world: World, rows: Rows, substeps: int, scales: Scales = UNSCALED, delay: float | None = None
+) -> float:
     """Longest stable time step [s], from a bound of the highest frequency.
 
     A spring network obeys uᵀKu <= 2 Σ uᵢᵀAᵢuᵢ with Aᵢ = Σ k n⊗n over the springs of mass i, so the squared
@@ -74,23 +80,75 @@ def stable_step(body: Body, world: World, rows: Rows, substeps: int, scales: Sca
         rows: Its springs as each mass sees them.
         substeps: Smaller steps that some springs take in a step.
         scales: Factors on the constants of the body.
+        delay: Time over which dashpots build up their force [s]; None is that of the world.
     """
     if body.fixed.all():
         return math.inf
-    return _longest(body, world, _parts(body, world, rows, substeps, scales).values())
+    parts = _parts(body, world, rows, substeps, scales)
+    found = _relaxation(body, world, parts, substeps) if delay is None else delay
+    return _longest(body, world, _delayed(parts, found).values())
+
+
+def relaxation(body: Body, world: World, rows: Rows, substeps: int) -> float:
+    """Time over which dashpots build up their force [s]; 0 for at once.
+
+    A dashpot c that follows the speed v of its spring with a delay, q' = (c v - q) / relaxation, is one in series with
+    a spring c / relaxation (Maxwell), and its body a standard linear solid. It follows by dt / (relaxation + dt) in a
+    step, and symplectic Euler is stable while K dt² + C 2 dt² / (2 relaxation + dt) <= 4 M.
+    """
+    if world.relaxation != "auto" and world.relaxation > 0.0 and not _may_delay(body, world, substeps):
+        raise InvalidValue(
+            f"relaxation={world.relaxation:g} of dashpots needs springs with damping, the symplectic integrator and no "
+            "masses that take smaller steps: give relaxation=0.0."
+        )
+    return _relaxation(body, world, _parts(body, world, rows, substeps, UNSCALED), substeps)
+
+
+def _relaxation(body: Body, world: World, parts: Mapping[str, Part], substeps: int) -> float:
+    if world.relaxation != "auto":
+        return float(world.relaxation)
+    if not _may_delay(body, world, substeps) or body.fixed.all():
+        return 0.0
+    dashpots = parts[_DASHPOTS]
+    others = [part for part in parts.values() if part is not dashpots]
+    stable = _longest(body, world, parts.values())
+    without = min(_longest(body, world, others), _longest_step(world) / _SAFE)
+    if without < _GAIN * stable or (world.dt != "auto" and world.dt <= stable):
+        return 0.0
+    step = _COST * without
+    taken = sum((part.squared * step * step + 2.0 * part.decay * step for part in others), np.zeros(body.mass_count))
+    return float((dashpots.decay * step * step / (4.0 - taken))[~body.fixed].max())
+
+
+def _may_delay(body: Body, world: World, substeps: int) -> bool:
+    return world.integrator == "symplectic" and substeps == 1 and bool((body.damping > 0.0).any())
+
+
+def _delayed(parts: Mapping[str, Part], delay: float) -> dict[str, Part]:
+    """Parts in which dashpots build up over a time [s]: they are as stiff as their damping over that time at most."""
+    if delay == 0.0:
+        return dict(parts)
+    dashpots = parts[_DASHPOTS]
+    stiff = replace(dashpots, squared=dashpots.decay / delay, decay=np.zeros(len(dashpots.decay)))
+    return {**parts, _DASHPOTS: stiff}
 
 
 def usual_step(body: Body, world: World, rows: Rows, substeps: int) -> float:
     """The step that dt="auto" takes [s]; the longest one, too, where none is stable."""
     if body.fixed.all():
         return _longest_step(world)
-    return _usual(body, world, list(_parts(body, world, rows, substeps, UNSCALED).values()))
+    return _usual(body, world, _parts(body, world, rows, substeps, UNSCALED), substeps)
 
 
-def _usual(body: Body, world: World, parts: Sequence[Part]) -> float:
-    bounds = [_SAFE * _longest(body, world, parts)]
-    bounds += [_BOUNCING * _longest(body, world, [part]) for part in parts if part.bounces]
+def _usual(body: Body, world: World, parts: Mapping[str, Part], substeps: int) -> float:
+    acting = _delayed(parts, _relaxation(body, world, parts, substeps)).values()
+    bounds = [_SAFE * _longest(body, world, acting)]
+    bounds += [_BOUNCING * _longest(body, world, [part]) for part in acting if part.bounces]
     return min(_longest_step(world), *bounds) if bounds[0] > 0.0 else _longest_step(world)
+
+
+def _stable(body: Body, world: World, parts: Mapping[str, Part], substeps: int) -> float:
+    return _longest(body, world, _delayed(parts, _relaxation(body, world, parts, substeps)).values())
 
 
 def _longest_step(world: World) -> float:
@@ -102,6 +160,7 @@ def _longest_step(world: World) -> float:
 def what_limits_the_step(body: Body, world: World, rows: Rows, substeps: int) -> str:
     """What shortens the stable step most, in words: that without which it would be longest. See `stable_step`."""
     parts = _parts(body, world, rows, substeps, UNSCALED)
+    parts = _delayed(parts, _relaxation(body, world, parts, substeps))
     without = {name: _longest(body, world, [one for one in parts.values() if one is not parts[name]]) for name in parts}
     return max(without, key=lambda name: without[name])
 
@@ -113,26 +172,26 @@ def explain_step(body: Body, world: World, rows: Rows, substeps: int, dt: float)
         return StepReport.of(dt, _longest_step(world), rule.format(""), ())
     parts = _parts(body, world, rows, substeps, UNSCALED)
     bouncing = f"{_BOUNCING:g} of that of a contact alone, " if any(part.bounces for part in parts.values()) else ""
-    rule = f"{rule.format(bouncing)}; stable is {_longest(body, world, parts.values()):.3g} s"
-    return StepReport.of(dt, _usual(body, world, list(parts.values())), rule, _halves(body, world, parts, _usual))
+    rule = f"{rule.format(bouncing)}; stable is {_stable(body, world, parts, substeps):.3g} s"
+    causes = _halves(body, world, parts, substeps, _usual)
+    return StepReport.of(dt, _usual(body, world, parts, substeps), rule, causes)
 
 
 def halves(body: Body, world: World, rows: Rows, substeps: int) -> list[Cause]:
     """All that the stable step depends on, each with the stable step that half of it allows."""
-    return _halves(body, world, _parts(body, world, rows, substeps, UNSCALED), _longest)
+    return _halves(body, world, _parts(body, world, rows, substeps, UNSCALED), substeps, _stable)
 
 
 def _halves(
-    body: Body, world: World, parts: Mapping[str, Part], step: Callable[[Body, World, Sequence[Part]], float]
+    body: Body,
+    world: World,
+    parts: Mapping[str, Part],
+    substeps: int,
+    step: Callable[[Body, World, Mapping[str, Part], int], float],
 ) -> list[Cause]:
     """All parts, each with the step that half of it allows."""
     return [
-        Cause(
-            name,
-            _place(body, part),
-            part.remedy,
-            step(body, world, [one.halved if one is part else one for one in parts.values()]),
-        )
+        Cause(name, _place(body, part), part.remedy, step(body, world, {**parts, name: part.halved}, substeps))
         for name, part in parts.items()
     ]
 
@@ -172,7 +231,7 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
         "the stiffness of the springs": Part(
             stiff, none, "softer springs or heavier masses, as a coarser body has", _least_lost(body), 0.0
         ),
-        "the damping of the springs": Part(none, dash, "less damping: a higher damping_frequency, or None"),
+        _DASHPOTS: Part(none, dash, "less damping: a higher damping_frequency, or None"),
         "velocity_damping": Part(none, none + world.velocity_damping, "a lower velocity_damping"),
     }
     for number, contact in enumerate(world.contacts):

@@ -47,6 +47,8 @@ class World(Brief, Named):
         constraints: The user's constraints, Warp functions `(time, index, position, velocity) -> velocity`.
         dashpots: How contacts with obstacles slow masses down: "constant", or "growing" with the depth, so that the
             force begins at 0; None is "constant", and "growing" in rollouts.
+        relaxation: Time over which dashpots of springs build up their force [s]: 0 for at once; "auto" takes as
+            much as lets them shorten the step by no more than a factor of √2, where they would by more than 2.
         hardness: Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; 0 takes what suits the
             body, see `annelid.springs.hardness`.
 
@@ -66,6 +68,7 @@ class World(Brief, Named):
     forces: Sequence[wp.Function] = ()
     constraints: Sequence[wp.Function] = ()
     dashpots: Literal["constant", "growing"] | None = None
+    relaxation: float | Auto = "auto"
     hardness: float = 0.0
 
     def __post_init__(self) -> None:
@@ -80,6 +83,8 @@ class World(Brief, Named):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value!r:.60}.")
+        if self.relaxation != "auto" and not (is_number(self.relaxation) and self.relaxation >= 0.0):
+            raise InvalidValue(f"relaxation must be a time of 0 s or more, or 'auto', not {self.relaxation!r:.60}.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
         listed = isinstance(self.prepare, list | tuple | set | frozenset)
         if not listed or not all(isinstance(one, str) and one in PREPARED for one in self.prepare):

@@ -280,7 +280,7 @@ class Workpiece:
 
 def _dt(body: springs.Body, world: dict[str, Any], device: Any) -> float:
     """A time step [s] that is safely stable, with two digits."""
-    stable = springs.Model(body, springs.World(**world), device).stable_step()
+    stable = springs.Model(body, springs.World(**world, relaxation=0.0), device).stable_step()
     step = min(_STEP_SHARE * stable, _LONGEST_STEP)
     digit = 10.0 ** (math.floor(math.log10(step)) - 1)
     return float(f"{math.floor(step / digit) * digit:.3g}")

@@ -300,7 +300,8 @@ class SpringAdjoint:
         if every_world:
             apart.append(np.repeat(np.arange(worlds), old.one.spring_count))
         prepare = tuple(dict.fromkeys([*old.world.prepare, *(["damping"] * damped)]))
-        world = replace(old.world, dt=old.dt, dashpots=old.world.dashpots or "growing", prepare=prepare)
+        dashpots = old.world.dashpots or "growing"
+        world = replace(old.world, dt=old.dt, dashpots=dashpots, relaxation=0.0, prepare=prepare)
         batch = worlds if old.batched else None
         model = Model(old.one, world, old.device, worlds=batch, lanes=old.lanes, apart=apart)
         model.features = replace(model.features, own=old.batched, pushed=model.features.pushed or pushed, conditions=())

@@ -31,6 +31,8 @@ def require_adjoint(model: Model, state: Any) -> None:
             features.resisted and bool(world.contacts), "leave out the others"),
         "ground that resists (ResistiveGround) on CUDA": (
             features.resisted and model.device.is_cuda, "use device='cpu'"),
+        f"dashpots that build up their force over {model.relaxation:.2g} s": (
+            features.delayed, "build the simulation with relaxation=0.0"),
         "bodies that were edited while they ran": (model.network.edited, "build the changed body anew"),
         "parameters of worlds (simulation.parameters)": (
             state.variation.there, "give stiffness, damping, friction, masses and gravity to the rollout"),
