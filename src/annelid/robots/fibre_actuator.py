@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def fibre_actuator(
     radius: float = 0.01,
     wall: float = 2e-3,
     silicone: str | Material = "dragon-skin-20/ogden",
+    ends: str | Material | None = None,
     pressure: float = 60e3,
     resolution: int = 1,
     device: Any = "auto",
@@ -45,6 +47,8 @@ def fibre_actuator(
         radius: Outer radius, on which the winding lies [m].
         wall: Thickness of the wall and of the ends [m].
         silicone: Material of the tube.
+        ends: Material of both ends, which no thread holds: plugs of a stiff one, such as "tpu", bear high pressures;
+            None is that of the tube, whose ends swell like balloons.
         pressure: Highest pressure [Pa].
         resolution: The tube is a polygon of 8 times as many sides.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -55,7 +59,10 @@ def fibre_actuator(
     inside = require_positive("length", length) - 2.0 * wall
     layers = max(round(2.0 * cells * inside / (math.pi * radius)), 2)
     mesh = tet_hollow_cylinder(radius, length, wall=wall, cells=cells, layers=layers, axis="x")
-    solid = fem.Solid(mesh, silicone).fix(lambda p: p[:, 0] < 1e-9)
+    middles = mesh.nodes[mesh.tetrahedra].mean(axis=1)[:, 0]
+    is_end = (middles < wall) | (middles > length - wall)
+    materials = {0: silicone, 1: silicone if ends is None else ends}
+    solid = fem.Solid(replace(mesh, regions=is_end.astype(np.int32)), materials).fix(lambda p: p[:, 0] < 1e-9)
     paths = fem.winding(
         radius, inside, angle=angle, double=double, starts=starts, axis="x", base=(wall, 0.0, 0.0), count=8 * cells
     )

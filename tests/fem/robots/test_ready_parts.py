@@ -41,6 +41,21 @@ def test_a_wound_tube_lengthens_shortens_twists_or_bends_as_its_winding_says() -
     assert abs(limit.strains(bending.positions.numpy())).max() < 0.02
 
 
+def test_a_braided_muscle_with_stiff_ends_shortens_by_a_quarter() -> None:
+    muscle = robots.fibre_actuator(
+        angle=np.radians(30.0), starts=16, limited=False, silicone="dragon-skin-10", stiffness=5000.0, ends="tpu",
+        pressure=3e5, device="cpu", threads=1,
+    )  # fmt: skip
+    length = muscle.places()[0][0]
+    forward = fem.Forward(muscle)
+    for pressure, least, most in (
+        (10e3, 0.05, 0.2),
+        (300e3, 0.22, 1.0 - np.cos(np.arctan(np.sqrt(2.0))) / np.cos(np.pi / 6)),
+    ):
+        forward.settle([pressure])
+        assert least < 1.0 - muscle.places()[0][0] / length < most
+
+
 def test_a_pneu_net_bends_towards_its_sheet() -> None:
     robot = robots.pneunet(length=0.03, chambers=2, device="cpu", threads=1)
     bent, turn = moved(robot, 10e3)
