@@ -470,3 +470,36 @@ def test_the_program_itself(tmp_path: Path) -> None:
     bad = subprocess.run([*command, "wrom"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (bad.returncode, bad.stdout) == (2, "")
     assert "Did you mean 'worm'?" in bad.stderr
+
+
+def test_run_varies_parameters_into_one_table(cli: Callable[..., Result], tmp_path: Path) -> None:
+    vary = ["--vary", "height=0.5,1.5", "--vary", "friction=0.2,0.4", "--out", "here"]
+    result = cli("run", *SMALL, *vary, "--json")
+    assert result.code == 0
+    rows = result.json()["rows"]
+    assert [(row["height"], row["friction"]) for row in rows] == [(0.5, 0.2), (0.5, 0.4), (1.5, 0.2), (1.5, 0.4)]
+    assert rows[0]["center-height"] < rows[2]["center-height"]
+    assert (tmp_path / "here/height-0.5-friction-0.2/final.npz").exists()
+    assert len((tmp_path / "here/table.csv").read_text().splitlines()) == 5
+    assert "holds a sweep already" in cli("run", *SMALL, *vary).err
+    more = cli("run", *SMALL, *vary[:1], "height=0.5,2.5", *vary[2:], "--resume")
+    assert more.err.count("annelid: ") == 2  # two of them are new
+    assert "6 runs are in here/table.csv" in more.out
+    assert "of other options" in cli("run", *SMALL, "--damping", "1.0", *vary, "--resume").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--vary", "heigth=1"], "height"),
+        (["--vary", "height=high"], "must be of type float"),
+        (["--vary", "height="], "names no values"),
+        (["--vary", "height=1", "--vary", "height=2"], "a second time"),
+        (["--workers", "2"], "give --vary"),
+        (["--resume"], "give --vary"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused(arguments: list[str], sentence: str, cli: Callable[..., Result]) -> None:
+    result = cli("run", *SMALL, *arguments)
+    assert result.code == 2
+    assert sentence in result.err

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from annelid.core.rollout import Rollout
     from annelid.core.simulation import Simulation
     from annelid.core.snapshot import Look, Snapshot
+    from annelid.core.sweep import sweep
     from annelid.core.track import Track
     from annelid.core.warp_loss import WarpLoss
     from annelid.optimise.free import Free
@@ -34,6 +35,7 @@ else:  # the command line answers, and can be interrupted, before Warp is there
             "core.rollout": ["Rollout"],
             "core.simulation": ["Simulation"],
             "core.snapshot": ["Look", "Snapshot"],
+            "core.sweep": ["sweep"],
             "core.track": ["Track"],
             "core.warp_loss": ["WarpLoss"],
             "calibration.calibration": ["Calibration"],
@@ -74,6 +76,7 @@ __all__ = [
     "export",
     "identify",
     "read_tracks",
+    "sweep",
 ]
 
 

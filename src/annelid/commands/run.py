@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import csv
+import json
+import os
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from annelid.commands.support.command_options import Run
 from annelid.commands.support.options import Machine
 from annelid.commands.support.recordings import RECORDING
-from annelid.commands.support.scene_options import scene_command
+from annelid.commands.support.scene_options import scene_command, scene_kind
+from annelid.commands.support.varied import varied
 from annelid.core.device import device as choose_device
-from annelid.core.device import device_title
+from annelid.core.device import device_title, thread_count
 from annelid.core.errors import InvalidValue, MissingPackage, SimulationDiverged
 from annelid.core.files import replaced
+from annelid.core.identity import identity
 from annelid.core.measurement import Report
 from annelid.core.ownership import owned
+from annelid.core.parameters import require_parameters
 from annelid.core.progress import Progress
 from annelid.core.recording import Recorder
 from annelid.core.scene import Own, Scene, WithOutputs
 from annelid.core.simulation import Simulation
+from annelid.core.sweep import FAILED, Row, sweep
 from annelid.scenes.registry import scene_names
 
 
@@ -39,6 +46,10 @@ def command(arguments: list[str]) -> int:
     if parsed is None:
         return 0
     scene, options, machine = parsed
+    if options.vary:
+        return run_varied(arguments[0], scene, options, machine)
+    if options.workers != 1 or options.resume:
+        raise InvalidValue("--workers and --resume are for the runs of --vary: give --vary PARAMETER=VALUE,VALUE too.")
     report = run_scene(scene, options, machine)
     if machine.json:
         print(report.to_json())
@@ -46,6 +57,44 @@ def command(arguments: list[str]) -> int:
         report.print()
         print(f"Results are in {_folder(scene, options)}.")
     return 0
+
+
+@dataclass(frozen=True)
+class _Varied:
+    """Runs a scene with other parameters, in any process, each in a folder of its own; its numbers by name."""
+
+    name: str
+    fixed: Mapping[str, Any]
+    seconds: float | None
+    code: str
+    options: Run = field(compare=False)
+    machine: Machine = field(compare=False)
+
+    def __call__(self, **given: Any) -> dict[str, float]:
+        scene = scene_kind(self.name)(**{**self.fixed, **given})
+        require_parameters(scene)
+        folder = "-".join(f"{name}-{value}" for name, value in given.items()).replace(os.sep, "-")
+        options = replace(self.options, out=_folder(scene, self.options) / folder)
+        return {m.name: m.value for m in run_scene(scene, options, self.machine).measurements}
+
+
+def run_varied(name: str, scene: Scene, options: Run, machine: Machine) -> int:
+    """Run a scene with all combinations of some parameters, into one table; 1 if a run failed."""
+    vary, folder = varied(scene, options.vary), _folder(scene, options)
+    fixed = {each: value for each, value in asdict(scene).items() if each not in vary}
+    share = max(1, thread_count(machine.threads) // max(1, options.workers))
+    quiet = replace(machine, json=True, threads=share)
+    runs = _Varied(name, fixed, options.seconds, identity(type(scene)), options, quiet)
+
+    def told(row: Row, done: int, count: int) -> None:
+        values = ", ".join(f"{each} = {row[each]}" for each in vary)
+        print(f"annelid: {done} of {count}: {values}{' failed: ' if row[FAILED] else ''}{row[FAILED]}", file=sys.stderr)
+
+    with owned(folder):
+        table = folder / "table.csv"
+        rows = sweep(runs, vary, table=table, workers=options.workers, resume=options.resume, told=told)
+    print(json.dumps({"table": str(table), "rows": rows}) if machine.json else f"{len(rows)} runs are in {table}.")
+    return int(any(row[FAILED] for row in rows))
 
 
 def run_scene(scene: Scene, options: Run, machine: Machine) -> Report:

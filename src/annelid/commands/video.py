@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from annelid.commands.support.command_options import Video, camera_of
 from annelid.commands.support.scene_options import scene_command
+from annelid.commands.support.varied import varied
 from annelid.core.device import device
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue
 from annelid.core.progress import Progress
 from annelid.core.scene import WithViewpoint
 from annelid.view.picture import Painter
@@ -59,15 +60,5 @@ def _variants(scene: Any, vary: str | None) -> dict[str, Any]:
     """The scenes to show, by caption."""
     if vary is None:
         return {scene.name: scene}
-    name, _, values = vary.partition("=")
-    defaults: dict[str, Any] = {f.name: f.default for f in fields(scene)}
-    if name not in defaults:
-        raise UnknownName("parameter", name, defaults)
-    kind = type(defaults[name])
-    try:
-        chosen = [kind(value) for value in values.split(",") if value]
-    except ValueError:
-        raise InvalidValue(f"--vary {vary!r}: the values of {name} must be of type {kind.__name__}.") from None
-    if not chosen:
-        raise InvalidValue(f"--vary {vary!r} names no values; write it as {name}=VALUE,VALUE.")
+    ((name, chosen),) = varied(scene, [vary]).items()
     return {f"{name} = {value}": replace(scene, **{name: value}) for value in chosen}

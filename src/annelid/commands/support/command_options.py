@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
 
 from annelid.commands.support.options import Machine
 from annelid.core.errors import InvalidValue
@@ -28,6 +30,12 @@ class Run:
     """Simulated time between two frames of the recording [s]."""
     fields: tuple[str, ...] | None = None
     """Scalars to record for colours, the one to show first in front: strain speed...; all by default; with --record."""
+    vary: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    """Run PARAMETER=VALUE,VALUE,... into one table; of several parameters all combinations."""
+    workers: int = 1
+    """Processes that work side by side on what --vary asks for."""
+    resume: bool = False
+    """Go on with the table of --vary that is there."""
 
 
 @dataclass(frozen=True)

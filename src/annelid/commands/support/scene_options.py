@@ -38,7 +38,7 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
             f"annelid {command} takes a scene, and {name} is a folder; annelid run takes folders of voxel robots, with "
             "base.vxa and .vxd files, or .vxa files, in them."
         )
-    kind = _kind(name)
+    kind = scene_kind(name)
     require_free_names(each.name for each in fields(kind))
     options_class = combined("Options", helped(kind), own, Machine, doc=(kind.__doc__ or "").strip())
     options = parse(options_class, rest, f"annelid {command} {name}")
@@ -47,7 +47,7 @@ def scene_command(arguments: list[str], command: str, own: type[Any]) -> tuple[S
     return scene, part(options, own), options.machine
 
 
-def _kind(name: str) -> type[Scene]:
+def scene_kind(name: str) -> type[Scene]:
     """The class of a scene; what only files need is imported for files alone, so that named scenes start sooner."""
     if is_own(name):
         from annelid.scenes.support.own import own_scene

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sys
-import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -17,6 +14,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.device import thread_count
 from annelid.core.errors import AnnelidError
+from annelid.core.workers import begin_worker
 from annelid.evolve.contract import Evaluation, ProblemOptions
 from annelid.evolve.executors.executor import Closing, chunks
 from annelid.evolve.executors.worker import Worker
@@ -117,16 +115,8 @@ def _finished(job: Future[Evaluation]) -> bool:
 
 def _begin(table: dict[str, Any], places: Any, threads: int, paths: list[str]) -> None:
     """First thing in a worker: leave Ctrl-C to the driver, do not outlive it, and build the problem."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    begin_worker()
     _worker.prepare(table, places.get(), threads, paths)
-
-
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _evaluate(rows: np.ndarray) -> Evaluation:
