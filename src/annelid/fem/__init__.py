@@ -38,6 +38,7 @@ from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.integrators import Integrator
 from annelid.fem.linear_choice import Linear, linear_in_motion
+from annelid.fem.linearly_implicit import LinearlyImplicitSolver
 from annelid.fem.midpoint import MidpointSolver
 from annelid.fem.model import Model
 from annelid.fem.newton import Newton, NoEquilibrium, Outcome, Settings
@@ -96,6 +97,7 @@ __all__ = [
     "InverseSolver",
     "JsonStream",
     "Limits",
+    "LinearlyImplicitSolver",
     "MeshError",
     "MidpointSolver",
     "Model",
@@ -148,6 +150,13 @@ __all__ = [
     "winding",
     "write_vtu",
 ]
+
+
+_MOVING: dict[str, type[DynamicSolver]] = {
+    "backward-euler": DynamicSolver,
+    "midpoint": MidpointSolver,
+    "linearly-implicit": LinearlyImplicitSolver,
+}
 
 
 @spelled_out("an equilibrium of a solid")
@@ -303,7 +312,8 @@ def simulation(
         solid: The solid.
         dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
         dt: Time step [s]; "auto" is the default, 0.01 s.
-        integrator: "backward-euler", or "midpoint" for a solid that rings; see `World`.
+        integrator: "backward-euler", "midpoint" for a solid that rings, or "linearly-implicit" for steps of a bounded
+            cost; see `World`.
         gravity: Acceleration of gravity [m/s²].
         velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
         ramp: Time over which loads grow from nothing to all [s].
@@ -336,11 +346,13 @@ def simulation(
         contact=contact or Contact(),
     )
     require_motion(world.sand, dynamic=dynamic, integrator=integrator)
-    if (world.touched or world.contact.touches_itself(solid)) and integrator == "midpoint" and dynamic:
+    if (world.touched or world.contact.touches_itself(solid)) and integrator != "backward-euler" and dynamic:
         raise InvalidValue(
-            "the midpoint rule cannot step a solid that touches obstacles yet, nor one that touches itself: use "
-            "integrator='backward-euler'."
+            f"integrator={integrator!r} cannot step a solid that touches obstacles yet, nor one that touches itself: "
+            "use 'backward-euler'."
         )
+    if integrator == "linearly-implicit" and dynamic and settings is not None:
+        raise InvalidValue("integrator='linearly-implicit' solves once a step: leave out settings.")
     contacts = touched_by(solid, world.touched, world.contact, chosen)
     sand = None if world.sand is None else Sand(solid, world.sand, world.dt, chosen)
     require_kind("actuators of a solid", actuators, Sequence, "a list of actuators")
@@ -377,7 +389,8 @@ def simulation(
                 model, inertia, together=how, drives=drives, contacts=contacts, worlds=worlds or 1, settings=settings
             )
         )
-    kind = MidpointSolver if integrator == "midpoint" else DynamicSolver
     return Simulation(
-        kind(model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts, sand=sand)
+        _MOVING[integrator](
+            model, inertia, settings=settings, drives=drives, worlds=worlds, contacts=contacts, sand=sand
+        )
     )

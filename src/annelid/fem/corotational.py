@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid.core.replay import Command, Crew
 from annelid.fem.kernels.parameters import scale_moduli
-from annelid.fem.kernels.solid import Points, cell_kernel, point_kernel, row_kernel
+from annelid.fem.kernels.solid import Points, cell_kernel, foresee_dilations, point_kernel, row_kernel
 from annelid.fem.kernels.stress import von_mises
 from annelid.fem.tetrahedra import Tetrahedra
 
@@ -40,12 +40,14 @@ class Corotational(Tetrahedra):
         super().__init__(rest, elements, crew, cells=cells)
         self.mean = cells is not None
         self._points = self._made_points(shear[self.point_elements], lame[self.point_elements])
+        self._foreseen = False
+        self._dilations = wp.zeros(self.element_count if self.mean else 0, dtype=wp.float64, device=crew.device)
         self._strain, self._sum, self._rows = self._commands(crew, elements.shape[1])
 
     def evaluate(self, positions: wp.array[Any], *, tangent: bool = True) -> None:
         """Energy, forces and tangent at these positions."""
         self._strain((0, positions))
-        self._sum()
+        self._sum((0, int(self._foreseen)))
         self._rows[tangent]()
 
     @property
@@ -57,6 +59,22 @@ class Corotational(Tetrahedra):
     def frames(self) -> wp.array[Any]:
         """Rotation of each point, mat33d of shape [p]."""
         return self._points.rotations
+
+    def foresee(self, move: wp.array[Any] | None) -> None:
+        """Let tangents be those under the shared changes of volume that a move leads to, until None ends that."""
+        self._foreseen = self.mean and move is not None
+        if self._foreseen:
+            self._foresee((0, move))
+
+    @property
+    def foreseen(self) -> wp.array[Any]:
+        """Shared change of volume of each cell [-]."""
+        return self._dilations
+
+    def foresee_as(self, pressures: wp.array[Any]) -> None:
+        """Let tangents be those under changes of volume that were foreseen before."""
+        self._foreseen = self.mean
+        wp.copy(self._dilations, pressures)
 
     def stiffen(self, factor: float) -> None:
         """Multiply the moduli that the tetrahedra were given by a factor."""
@@ -74,6 +92,12 @@ class Corotational(Tetrahedra):
         shape_part = points.strains.numpy() / self.point_volumes[:, None, None]
         pressure = points.lame.numpy() * points.dilations.numpy()
         return np.asarray(shape_part + pressure[:, None, None] * points.rotations.numpy())
+
+    @cached_property
+    def _foresee(self) -> Command:
+        nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
+        arguments = [nowhere, self._points, self._cells, self._dilations]
+        return self._crew.command(foresee_dilations, self.element_count, arguments)
 
     @cached_property
     def _stiffen(self) -> Command:
@@ -98,7 +122,9 @@ class Corotational(Tetrahedra):
         return (
             crew.command(point_kernel(width), self.point_count, [nowhere, self._points, self._energies]),
             crew.command(
-                cell_kernel(self.mean), self.element_count, [self._points, self._cells, self._energies, self.energy]
+                cell_kernel(self.mean),
+                self.element_count,
+                [0, self._points, self._cells, self._dilations, self._energies, self.energy],
             ),
             {
                 wanted: crew.command(

@@ -78,7 +78,10 @@ class DynamicSolver(Solver):
         many = _LED if isinstance(model.linear, KeptFactor) else _TOUCHING
         how = settings or Settings(1e-6, 20 if contacts is None else many)
         super().__init__(model, settings=how, drives=drives, worlds=worlds, contacts=contacts, sand=sand)
-        self._settling = Settling(self.dt)
+        self._settling = self._made_settling()
+
+    def _made_settling(self) -> Settling:
+        return Settling(self.dt)
 
     def _prepare(self) -> None:
         """A solid that nothing holds may fly."""

@@ -81,13 +81,13 @@ class Hyperelastic(Tetrahedra):
         about = [self._columns, self._constants, self._points, self._cells]
         self._foreseen = False
         shape = self.element_count, modes.shape[1]
-        pressures = wp.zeros(shape, dtype=wp.float64, device=self.device)
-        sums = [0, 0, *about, pressures, self._energies, self.energy]
+        self._pressures = wp.zeros(shape, dtype=wp.float64, device=self.device)
+        sums = [0, 0, *about, self._pressures, self._energies, self.energy]
         self._sum = crew.command(hyper_cell_kernel(modes.shape[1]), self.element_count, sums)
         self._foresee: Command | None = None
         if modes.shape[1]:
             nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
-            arguments = [nowhere, *about, pressures]
+            arguments = [nowhere, *about, self._pressures]
             self._foresee = crew.command(foresee_kernel(width, modes.shape[1]), self.element_count, arguments)
         rows = [self.nodes.shape[1], *about, self.forces, self.tangent]
         self._rows = {
@@ -141,6 +141,16 @@ class Hyperelastic(Tetrahedra):
         self._foreseen = move is not None and self._foresee is not None
         if self._foresee is not None and move is not None:
             self._foresee((0, move))
+
+    @property
+    def foreseen(self) -> wp.array[Any]:
+        """Pressures of the shared changes of volume of each cell [Pa]."""
+        return self._pressures.flatten()
+
+    def foresee_as(self, pressures: wp.array[Any]) -> None:
+        """Let tangents be those under pressures that were foreseen before."""
+        self._foreseen = self.foresees
+        wp.copy(self.foreseen, pressures)
 
     @property
     def inverted(self) -> bool:

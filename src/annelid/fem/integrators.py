@@ -6,9 +6,9 @@ from typing import Literal
 
 from annelid.core.errors import UnknownName
 
-Integrator = Literal["backward-euler", "midpoint"]
+Integrator = Literal["backward-euler", "midpoint", "linearly-implicit"]
 
-_STAGES: dict[str, float] = {"backward-euler": 1.0, "midpoint": 0.25}
+_STAGES: dict[str, float] = {"backward-euler": 1.0, "midpoint": 0.25, "linearly-implicit": 1.0}
 
 
 def stage_of(integrator: str) -> float:

@@ -45,7 +45,7 @@ from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import Sunk
-from annelid.fem.state import State
+from annelid.fem.state import OneSolve, State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.resistive.pictures import sand_parts
@@ -348,7 +348,12 @@ class Solver:
             variation=unvaried(self.device),
             touch=Touch() if self.contacts is None else self.contacts.first_state(),
             sunk=Sunk() if self.sand is None else self.sand.first_state(),
+            solve=self._first_solve(),
         )
+
+    def _first_solve(self) -> OneSolve:
+        """What a step of one linear solve goes on from."""
+        return OneSolve()
 
     def _first_positions(self) -> wp.array[Any]:
         """Where nodes rest; where an obstacle is too near, the whole solid is a little further off."""

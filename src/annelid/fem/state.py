@@ -16,6 +16,24 @@ from annelid.fem.sand.state import Sunk
 
 
 @dataclass(kw_only=True)
+class OneSolve:
+    """What steps that are solved to the last digit carry from one to the next: nothing."""
+
+
+@dataclass(kw_only=True)
+class CarriedOneSolve(OneSolve):
+    """What steps of one linear solve carry from one to the next.
+
+    Attributes:
+        error: How far another solve would have moved a node at most in the last step [m], shape [worlds].
+        foreseen: Shared pressures and tensions that the last solve has led to, see `Tetrahedra.foreseen`.
+    """
+
+    error: wp.array[Any] = rows("world", wp.float64)
+    foreseen: wp.array[Any] = rows("constraint", wp.float64)
+
+
+@dataclass(kw_only=True)
 class State:
     """A solid at rest or in motion; all that its future depends on. Rows of several worlds come world after world.
 
@@ -32,6 +50,7 @@ class State:
         variation: Parameters in which worlds differ; empty while they do not.
         touch: What it touches; nothing without obstacles.
         sunk: How it lies in ground that resists; nothing where there is none.
+        solve: What steps of one linear solve carry; nothing in others.
     """
 
     positions: wp.array[Any] = rows("node", wp.vec3d)
@@ -46,3 +65,4 @@ class State:
     variation: Variation = nested()
     touch: Touch = nested()
     sunk: Sunk = nested()
+    solve: OneSolve = nested()

@@ -129,7 +129,7 @@ class Tetrahedra(ElementSet):
 
     @property
     def foresees(self) -> bool:
-        """Whether `foresee` does anything."""
+        """Whether equilibria are sought with pressures that are foreseen before the energy decides."""
         return False
 
     def foresee(self, move: wp.array[Any] | None) -> None:
@@ -142,6 +142,14 @@ class Tetrahedra(ElementSet):
         Args:
             move: Move of each node [m], vec3d of shape [n]; None for tangents at the pressures of now again.
         """
+
+    @property
+    def foreseen(self) -> wp.array[Any]:
+        """Pressures that `foresee` has found last, in its own order, float64 of shape [k]."""
+        return wp.zeros(0, dtype=wp.float64, device=self.device)
+
+    def foresee_as(self, pressures: wp.array[Any]) -> None:
+        """Let tangents be those under pressures that were `foreseen` before, until `foresee(None)`."""
 
     @property
     def inverted(self) -> bool:

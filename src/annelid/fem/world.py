@@ -28,7 +28,8 @@ class World(Brief, Named):
         dt: Time step [s]; of a solid without inertia, the time that a step from equilibrium to equilibrium stands for.
         gravity: Acceleration of gravity [m/s²].
         integrator: How a solid in motion is stepped: "backward-euler", which damps oscillations the more the longer the
-            step, or "midpoint", which does not but costs two to three times as much; of no use without inertia.
+            step, "midpoint", which does not but costs two to three times as much, or "linearly-implicit", which damps
+            like the first and solves one linear system a step; of no use without inertia.
         velocity_damping: Rate at which velocities decay [1/s]; of no use without inertia.
         ramp: Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.
         obstacles: Rigid things that the solid touches; robots touch fewer of them, and without friction. A solid in

@@ -4,7 +4,7 @@ A part of a solid is cut in two by a few vertices, its separator, which are elim
 cut in turn. What is eliminated together, and the vertices that this couples, is a front: a small dense matrix, large
 enough for fast routines. Hollow solids need a third of the operations that a band needs, and the fronts of one depth
 of the tree can be eliminated at once (George 1973; Duff and Reid 1983). A long and full one is better swept from
-end to end; its fronts form a chain.
+both ends; its fronts form two chains.
 """
 
 from __future__ import annotations
@@ -59,10 +59,12 @@ def dissect(graph: Any, points: np.ndarray, *, leaf: int = LEAF) -> list[Front]:
 
 
 def sweep(graph: Any, points: np.ndarray, *, leaf: int = LEAF) -> list[Front]:
-    """Fronts from one end of a solid to the other, in an order with a narrow band; see `dissect`."""
+    """Fronts from both ends of a solid to its middle, in an order with a narrow band; see `dissect`."""
     matrix = sparse.csr_array(graph)
     order = narrow_order(matrix, np.asarray(points, float))
-    return _fronts(matrix, np.array_split(order, max(1, len(order) // leaf)))
+    first, last = np.array_split(order, 2)
+    sides = [side for side in (first, last[::-1]) if len(side)]
+    return _fronts(matrix, [part for side in sides for part in np.array_split(side, max(1, len(side) // leaf))])
 
 
 def operations(fronts: list[Front], *, width: int = 3) -> float:

@@ -54,7 +54,8 @@ _FACTOR = """
     const Syrk syrk = (Syrk)syrk_at;
     const double* numbers = (const double*)values.data;
     const TYPE one = 1, minus = -1;
-    for (int f = begin; f < end; ++f) {
+    for (int g = 0; g < group.shape[0]; ++g) {
+        const int f = group.data[g];
         const int* edge_first = tree.edge_first.data;
         const int own = tree.first.data[f + 1] - tree.first.data[f];
         const int s = 3 * own, e = 3 * (edge_first[f + 1] - edge_first[f]), m = s + e;
@@ -252,12 +253,12 @@ def _typed(snippet: str, single: bool) -> str:
 
 @once
 def factor_kernel(single: bool) -> Any:
-    """Eliminates the fronts from `begin` to `end`, one thread a stretch; tells where a pivot is not positive."""
+    """Eliminates a group of fronts one after the other; tells where a pivot is not positive."""
     real = wp.float32 if single else wp.float64
 
     @wp.func_native(_typed(_FACTOR, single))
     def eliminate(
-        begin: int, end: int, potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
+        group: wp.array[wp.int32], potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
         entries: Entries, shift: wp.float64, values: wp.array[wp.mat33d], panels: wp.array[real],
         updates: wp.array[real], bad: wp.array[wp.int32],
     ) -> None: ...  # fmt: skip
@@ -265,12 +266,12 @@ def factor_kernel(single: bool) -> Any:
     @wp.kernel(module="unique", enable_backward=False)
     def factor_fronts(
         # Parameters:
-        begin: int, end: int, potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
+        group: wp.array[wp.int32], potrf_at: wp.uint64, trsm_at: wp.uint64, syrk_at: wp.uint64, tree: Tree,
         entries: Entries, shift: wp.float64, values: wp.array[wp.mat33d],
         # State out:
         panels: wp.array[real], updates: wp.array[real], bad: wp.array[wp.int32],
     ):  # fmt: skip
-        eliminate(begin, end, potrf_at, trsm_at, syrk_at, tree, entries, shift, values, panels, updates, bad)
+        eliminate(group, potrf_at, trsm_at, syrk_at, tree, entries, shift, values, panels, updates, bad)
 
     return factor_fronts
 

@@ -145,8 +145,10 @@ def cell_kernel(mean: bool) -> Any:
     @wp.kernel(module="unique", enable_backward=False)
     def sum_cells(
         offset: int,
+        foreseen: int,  # whether tangents are those under the changes of volume that were foreseen
         points: Points,
         cells: Cells,
+        foreseen_dilations: wp.array[f64],
         energies: wp.array[f64],
         energy_out: wp.array[f64],
     ):
@@ -165,11 +167,32 @@ def cell_kernel(mean: bool) -> Any:
             theta = points.dilations[p]
             pressure = points.lame[p] * theta
             total += energies[p] + f64(0.5) * points.volumes[p] * pressure * theta
+            if wp.static(mean):
+                if foreseen == 1:
+                    pressure = points.lame[p] * foreseen_dilations[c]
             # (λθ − 2μ) V, the factor of the spin in the tangent
             points.spins[p] = (points.volumes[p] * (pressure - f64(2.0) * points.shear[p])) * points.spins[p]
         energy_out[c] = total
 
     return sum_cells
+
+
+@wp.kernel
+def foresee_dilations(
+    offset: int,
+    move: wp.array[wp.vec3d],
+    points: Points,
+    cells: Cells,
+    dilations_out: wp.array[f64],
+):
+    """Shared change of volume of each cell after a move from where its points were evaluated, to first order."""
+    c = offset + wp.tid()
+    first = cells.first[c]
+    growth = f64(0.0)
+    for p in range(first, cells.first[c + 1]):
+        for i in range(points.nodes.shape[1]):
+            growth += points.volumes[p] * wp.dot(points.turned[p, i], move[points.nodes[p, i]])
+    dilations_out[c] = points.dilations[first] + growth / cells.volumes[c]
 
 
 _ROW = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,9 +15,11 @@ from annelid.core.linalg.blas import address, one_thread
 from annelid.core.replay import Launcher
 from annelid.fem.kernels.fronts import MANY, Entries, Tree, factor_kernel, solve_kernel
 from annelid.fem.linalg.entries import lower_entries
-from annelid.fem.linalg.fronts import stacked
+from annelid.fem.linalg.fronts import shared_out, stacked
 from annelid.fem.linalg.memory import Forgetful
 from annelid.fem.linalg.unknowns import Unknowns, columns_of
+
+_WORTH_SHARING = 1e6  # multiplications of a factor for which another thread is worth waking
 
 
 class FrontSolver(Forgetful):
@@ -32,7 +35,10 @@ class FrontSolver(Forgetful):
         fronts = unknowns.fronts
         own, edge = 3 * fronts.own_counts, 3 * fronts.edge_counts
         panels = np.concatenate([[0], np.cumsum(own * (own + edge))])
-        updates, room = stacked(edge**2, fronts)
+        work = own**3 / 6 + own**2 * edge / 2 + own * edge**2 / 2
+        groups = shared_out(work, fronts, unknowns.crew.threads if work.sum() > _WORTH_SHARING else 1)
+        updates, room = stacked(edge**2, fronts, groups)
+        self._groups = [_indices(group) for group in groups]
         self._tree = Tree()
         for name in ("first", "edge_first", "edges", "places", "child_first", "children"):
             setattr(self._tree, name, _indices(getattr(fronts, name)))
@@ -56,11 +62,12 @@ class FrontSolver(Forgetful):
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
         self._bad.zero_()
-        begin, end = 0, self.unknowns.fronts.count
         matrix = [self._tree, self._entries, wp.float64(shift), values]
-        arguments = [begin, end, *self._routines, *matrix, self._panels, self._updates, self._bad]
+        arguments = [*self._routines, *matrix, self._panels, self._updates, self._bad]
+        *apart, above = ([group, *arguments] for group in self._groups)
         with one_thread():
-            self._launcher.launch(factor_kernel(self.single), 1, arguments)
+            self._at_once(factor_kernel(self.single), [(1, each) for each in apart])
+            self._launcher.launch(factor_kernel(self.single), 1, above)
         if int(self._bad.numpy()[0]):
             raise NotPositiveDefinite
 
@@ -132,15 +139,18 @@ class FrontSolver(Forgetful):
         kernel = solve_kernel(self.single, rows.shape[2] > 1)
         arguments = [self._tree, up, down, self._panels, rows, work]
         crew = self.unknowns.crew
-        if len(rows) == 1 or crew.pool is None:
-            self._launcher.launch(kernel, len(rows), [0, *arguments])
-            return
         edges = np.linspace(0, len(rows), min(crew.threads, len(rows)) + 1).astype(int).tolist()
-        launches = [
-            wp.launch(kernel, high - low, [low, *arguments], device="cpu", record_cmd=True)
-            for low, high in pairwise(edges)
-        ]
-        others = [crew.pool.submit(launch.launch) for launch in launches[1:]]
+        self._at_once(kernel, [(high - low, [low, *arguments]) for low, high in pairwise(edges)])
+
+    def _at_once(self, kernel: Any, sizes: Sequence[tuple[int, list[Any]]]) -> None:
+        """Launch a kernel with several sizes and arguments, each on a thread of the crew."""
+        pool = self.unknowns.crew.pool
+        if len(sizes) == 1 or pool is None:
+            for count, arguments in sizes:
+                self._launcher.launch(kernel, count, arguments)
+            return
+        launches = [wp.launch(kernel, *each, device="cpu", record_cmd=True) for each in sizes]
+        others = [pool.submit(launch.launch) for launch in launches[1:]]
         launches[0].launch()
         for other in others:
             other.result()

@@ -107,10 +107,46 @@ def numbered(found: Sequence[Front]) -> tuple[np.ndarray, Fronts]:
     return order, Fronts(first, edge_first, edges, places, child_first, children, parents, depths)
 
 
-def stacked(sizes: np.ndarray, fronts: Fronts) -> tuple[np.ndarray, int]:
-    """Where the update of each front can lie while it is needed, shape [f], and the room that all need together."""
-    begins, used, most = np.zeros(fronts.count, np.int64), {-1: (0, 0)}, 0
-    for i in range(fronts.count):
+def shared_out(work: np.ndarray, fronts: Fronts, count: int) -> list[np.ndarray]:
+    """Fronts that can be eliminated at once, ascending, in so many groups of whole subtrees; those above come last.
+
+    Args:
+        work: Work of each front, shape [f].
+        fronts: The fronts.
+        count: Number of groups beside those above.
+    """
+    below = work.astype(float)
+    for i in np.flatnonzero(fronts.parents >= 0):  # parents come after their children
+        below[fronts.parents[i]] += below[i]
+    tops = np.flatnonzero(fronts.parents < 0).tolist()
+    while count > 1 and tops and below[heaviest := max(tops, key=lambda i: below[i])] > work.sum() / count:
+        tops.remove(heaviest)
+        tops += fronts.children[fronts.child_first[heaviest] : fronts.child_first[heaviest + 1]].tolist()
+    loads, group = np.zeros(count), np.full(fronts.count + 1, count)
+    for i in sorted(tops, key=lambda i: -below[i]):
+        group[i] = loads.argmin()
+        loads[group[i]] += below[i]
+    for i in range(fronts.count)[::-1]:
+        if group[i] == count:
+            group[i] = group[fronts.parents[i]]
+    return [np.flatnonzero(group[:-1] == number) for number in range(count + 1)]
+
+
+def stacked(sizes: np.ndarray, fronts: Fronts, groups: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Where the update of each front can lie while it is needed, shape [f], and the room that all need together.
+
+    Those of one group never lie where those of another one do.
+    """
+    begins, room = np.zeros(fronts.count, np.int64), 0
+    for group in groups:
+        room = _stack(sizes, fronts, group, room, begins)
+    return begins, room
+
+
+def _stack(sizes: np.ndarray, fronts: Fronts, group: np.ndarray, start: int, begins: np.ndarray) -> int:
+    """Find where the updates of a group can lie, from a start on; where they end."""
+    used, most = {-1: (start, start)}, start
+    for i in group.tolist():
         taken = sorted(used.values())
         gaps = (
             end
@@ -121,8 +157,8 @@ def stacked(sizes: np.ndarray, fronts: Fronts) -> tuple[np.ndarray, int]:
         used[i] = (int(begins[i]), int(begins[i] + sizes[i]))
         most = max(most, used[i][1])
         for child in fronts.children[fronts.child_first[i] : fronts.child_first[i + 1]].tolist():
-            del used[child]
-    return begins, most
+            used.pop(child, None)
+    return most
 
 
 def _sides(found: Sequence[Front]) -> tuple[list[np.ndarray], list[np.ndarray]]:

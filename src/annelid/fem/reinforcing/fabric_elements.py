@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Crew
-from annelid.fem.kernels.fabrics import stretch_fabrics
+from annelid.fem.kernels.fabrics import foresee_fabrics, stretch_fabrics
 from annelid.fem.reinforcing.fabrics import LaidFabric
 from annelid.fem.reinforcing.sets import Reinforcement
 
@@ -34,4 +34,4 @@ class Fabrics(Reinforcement):
             self._array(areas, wp.float64),
             self._array(moduli, wp.mat33d),
         ]
-        self._prepare(stretch_fabrics, fixed, crew)
+        self._prepare(stretch_fabrics, foresee_fabrics, fixed, crew, parts=3)

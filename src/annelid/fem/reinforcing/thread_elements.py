@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Crew
-from annelid.fem.kernels.threads import stretch_threads
+from annelid.fem.kernels.threads import foresee_threads, stretch_threads
 from annelid.fem.reinforcing.sets import Reinforcement
 from annelid.fem.reinforcing.threads import LaidThread
 
@@ -42,7 +42,7 @@ class Threads(Reinforcement):
             self._array(stiffnesses, wp.float64),
             self._array(one_sided, wp.int32),
         ]
-        self._prepare(stretch_threads, fixed, crew)
+        self._prepare(stretch_threads, foresee_threads, fixed, crew, parts=1)
 
 
 _FILLS = ((0, -1), (1, 0.0))
