@@ -113,7 +113,9 @@ class Calibration(Named):
         require_kind("what the function of the body makes", first, fem.Solid, "a fem.Solid")
         _require_groups(run, first.groups)
         markers = markers_on(first, self.markers, self.reach, self.carriers)
-        return SolidsTwin(make, run, markers, options)
+        twin = SolidsTwin(make, run, markers, options)
+        twin.require(first)
+        return twin
 
     def _maker(self, run: Run) -> Callable[[Mapping[str, float]], fem.Solid]:
         """The solid of a run for constants."""

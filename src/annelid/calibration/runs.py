@@ -16,6 +16,8 @@ from annelid.core.options import Named, is_among, require_kind
 
 Load = Sequence[float] | Callable[[float], Sequence[float]]
 """A force [N], shape [3], or a function of time [s] that returns one."""
+Command = float | Callable[[float], float]
+"""A number, or a function of time [s] that returns one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,11 @@ class Run(Named):
         name: What to call it; by default the name of the file.
         loads: Forces on groups of the body, shared equally by its masses or nodes, besides those that it has: constant,
             or functions of time.
+        pressures: Pressures of cavities of a solid above that outside [Pa], by the number of the cavity in its mesh:
+            constant, or functions of time.
+        controls: What channels of the simulation are commanded, by name: efforts of actuators of a solid, which `world`
+            has under "actuators", or factors on rest lengths and speeds of motors of springs; constant, or functions
+            of time.
         releases: Groups of the body that are held until a time [s] and let go then.
         start: "rest" begins as the body was built; "settled" where it rests under the loads and holds at the beginning.
         motion: Whether the motion is compared; else only where the body has settled, the mean of the tracks.
@@ -45,6 +52,8 @@ class Run(Named):
     tracks: Tracks | str | Path
     name: str = ""
     loads: Mapping[str, Load] = field(default_factory=dict)
+    pressures: Mapping[int, Command] = field(default_factory=dict)
+    controls: Mapping[str, Command] = field(default_factory=dict)
     releases: Mapping[str, float] = field(default_factory=dict)
     start: Literal["rest", "settled"] = "rest"
     motion: bool = True
@@ -84,6 +93,8 @@ class Run(Named):
         if not (is_number(self.interval) and self.interval > 0.0):
             raise InvalidValue(f"interval of run {self.name!r} must be a time above 0 s, not {self.interval!r}.")
         require_kind("loads of a run", self.loads, Mapping, "forces by group, {name: force}")
+        require_kind("pressures of a run", self.pressures, Mapping, "pressures by number of the cavity, {0: 5e3}")
+        require_kind("controls of a run", self.controls, Mapping, "commands by channel, {name: value}")
         require_kind("releases of a run", self.releases, Mapping, "times by group, {name: time}")
         for group, time in self.releases.items():
             if not (is_number(time) and time >= 0.0):
@@ -110,6 +121,27 @@ class Run(Named):
                 f"{force!r:.60}."
             )
         return force
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether an equilibrium is asked for, to begin with or to be compared."""
+        return self.start == "settled" or not self.motion
+
+    def pressure(self, cavity: int, time: float) -> float:
+        """Pressure of a cavity at a time [Pa]."""
+        return self._command("pressure", cavity, self.pressures[cavity], time)
+
+    def control(self, name: str, time: float) -> float:
+        """What a channel is commanded at a time."""
+        return self._command("control", name, self.controls[name], time)
+
+    def _command(self, what: str, of: Any, command: Command, time: float) -> float:
+        value = command(time) if callable(command) else command
+        if not is_number(value):
+            raise InvalidValue(
+                f"the {what} of run {self.name!r} in {of!r} at {time:g} s must be a finite number, not {value!r:.60}."
+            )
+        return float(value)
 
     def stages(self, end: float) -> list[Stage]:
         """The motion up to a time, divided where something is let go or a load changes."""

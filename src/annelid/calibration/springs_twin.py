@@ -16,10 +16,12 @@ from annelid.calibration.twin import interpolated
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
 from annelid.core.rollout import Rollout
 from annelid.springs.equilibrium import NotConverged
+from annelid.springs.kernels.commands import command_signal
 
 _SHORTEST = 16  # times that copies may need shorter steps than the body as built; what needs more diverges
 _OF_BODY = {"stiffness": "stiffness", "rest_length": "rest_lengths", "damping": "damping"}
 _AT_ONCE = 64  # copies
+_NOT_AT_REST = ("obstacles", "collisions", "motors", "forces", "constraints")
 _NO_NUMBER = ("positions", "velocities", "forces", "gravity", "controls")  # what one number cannot say
 
 
@@ -39,12 +41,14 @@ class SpringsTwin:
         self._body, self._run, self._markers, self._options = body, run, markers, dict(options)
         self._given_step = self._options.pop("dt", "auto")
         self._rollouts: dict[tuple[Any, ...], Rollout] = {}
+        self._controls = self._simulation(body, "auto", None).controls
         self._base = self._simulation(body, "auto", None).dt
         if self._given_step != "auto":  # refused here where no simulation takes it
             self._given_step = self._simulation(body, self._given_step, None).dt
 
     def require(self, names: Mapping[str, Any]) -> None:
         """Refuse constants that a body of springs does not have, or that feed nothing here."""
+        self._require_what_acts()
         rollout = Rollout(self._simulation(self._body, self._base, None), 1)
         for name in names:
             constant, _, material = name.partition(".")
@@ -65,6 +69,30 @@ class SpringsTwin:
             if material and not constant.endswith("_factor"):
                 raise InvalidValue(f"{name!r}: of one material only factors can be free, such as stiffness_factor.")
 
+    def _require_what_acts(self) -> None:
+        """Refuse what the run or world has and a body of springs would not notice."""
+        run, body = self._run, self._body
+        if run.pressures:
+            raise InvalidValue(f"run {run.name!r} has pressures, but springs have no cavities: give loads or controls.")
+        for name in run.controls:
+            if name not in self._controls:
+                raise UnknownName("control of the body", name, self._controls.names)
+        if "worlds" in self._options:
+            raise InvalidValue("worlds of world say nothing to a calibration, whose copies are worlds: leave it out.")
+        silent = [name for name in _NOT_AT_REST if len(self._options.get(name, ()))]
+        silent += ["motors"] if any(name not in _stretching(body) for name in run.controls) else []
+        if run.at_rest and silent:
+            raise InvalidValue(
+                f"an equilibrium of springs knows no {silent[0]}, and run {run.name!r} begins with one or compares "
+                "one: let it begin at rest as built and compare its motion, or leave them out of world."
+            )
+        timed = body.signal_functions and any(one is not command_signal for one in body.signal_functions)
+        if timed and len(run.stages(max(float(run.measured.times[-1]), 1e-6))) > 1:
+            raise InvalidValue(
+                f"waves of the body would begin anew wherever a load of run {run.name!r} changes or a group is let go: "
+                "give constant loads and hold nothing, or controls instead of waves."
+            )
+
     def motion(self, constants: Mapping[str, np.ndarray], times: np.ndarray) -> np.ndarray:
         """Where markers are; see `Twin`."""
         copies = len(next(iter(constants.values()))) if constants else 1
@@ -78,7 +106,7 @@ class SpringsTwin:
         """Where markers come to rest; see `Twin`."""
         copies = len(next(iter(constants.values()))) if constants else 1
         last = self._run.stages(max(float(self._run.measured.times[-1]), 1e-6))[-1]
-        places = [self._equilibrium(self._copy(constants, copy), last) for copy in range(copies)]
+        places = [self._equilibrium(self._copy(constants, copy), last, last.end) for copy in range(copies)]
         return np.array([self._markers.places(each) for each in places])
 
     def _groups(self, constants: Mapping[str, np.ndarray], copies: int) -> Iterator[tuple[float, np.ndarray]]:
@@ -114,6 +142,8 @@ class SpringsTwin:
             given = {**self._parameters(rollout, constants, copies), **state}
             if stage.loads:
                 given["forces"] = self._forces(stage)
+            if self._run.controls:
+                given["controls"] = self._table(stage.begin + dt * (np.arange(count) + 0.5))
             try:
                 track = rollout.forward(given)
             except SimulationDiverged:
@@ -166,6 +196,13 @@ class SpringsTwin:
             body.fix(group)
         return body
 
+    def _table(self, times: np.ndarray) -> np.ndarray:
+        """Commands of all channels at times, shape [1, t, channels]."""
+        table = np.tile([channel.rest for channel in self._controls.channels], (len(times), 1)).astype(float)
+        for name in self._run.controls:
+            table[:, self._controls.index(name)] = [self._run.control(name, float(time)) for time in times]
+        return table[None]
+
     def _forces(self, stage: Stage) -> np.ndarray:
         forces = self._body.forces.copy()
         for group, force in stage.loads.items():
@@ -176,13 +213,15 @@ class SpringsTwin:
     def _start(self, constants: Mapping[str, np.ndarray], copies: int, stage: Stage) -> np.ndarray | None:
         if self._run.start == "rest":
             return None
-        found = np.array([self._equilibrium(self._copy(constants, copy), stage) for copy in range(copies)])
+        found = np.array([self._equilibrium(self._copy(constants, copy), stage, 0.0) for copy in range(copies)])
         lost = ~np.isfinite(found).all(axis=(1, 2))
         found[lost] = 1e6 * self._body.positions  # torn apart: it diverges, and counts as bad
         return found
 
-    def _equilibrium(self, body: springs.Body, stage: Stage) -> np.ndarray:
-        """Where a body rests in a stage; NaN where it does not."""
+    def _equilibrium(self, body: springs.Body, stage: Stage, time: float) -> np.ndarray:
+        """Where a body rests in a stage under the commands of a time [s]; NaN where it does not."""
+        for name in self._run.controls:
+            body.rest_lengths[_stretching(body)[name]] *= self._run.control(name, time)
         body.forces = self._forces(stage)
         for group in stage.holding:
             body.fix(group)
@@ -212,6 +251,13 @@ class SpringsTwin:
     def _stable(self, body: springs.Body) -> float:
         """The time step that suits a body [s]."""
         return float(self._simulation(body, "auto", None).dt)
+
+
+def _stretching(body: springs.Body) -> dict[str, np.ndarray]:
+    """Springs that each channel of a body stretches, by its name."""
+    kind = 1 + body.signal_functions.index(command_signal) if body.controls else -1
+    numbers = np.where(body.signal_kinds == kind, body.signal_parameters[:, 0], -1.0)
+    return {channel.name: np.flatnonzero(numbers == number) for number, channel in enumerate(body.controls)}
 
 
 def _fitting(step: float, times: np.ndarray) -> float:

@@ -40,6 +40,7 @@ from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
+from annelid.fem.robots.actuators import Actuator
 from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import Drive, SlideDrive
@@ -59,6 +60,11 @@ def _require_driven(drive: Drive, model: Model) -> None:
     actuator = drive.actuator
     if any(each not in model.extras for each in drive.sets):
         raise InvalidValue(f"the model of {actuator.name} needs its element sets among the extras.")
+    require_exerting(actuator)
+
+
+def require_exerting(actuator: Actuator) -> None:
+    """Refuse an actuator that does more than exert an effort."""
     if actuator.law(0.0) is not None or actuator.limits()[1].bounded:
         raise InvalidValue(
             f"{actuator.name} of a solid without a fem.Robot only exerts a {actuator.effort_name}: leave out limits of "
