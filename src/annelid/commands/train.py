@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -18,8 +19,8 @@ from annelid.commands.support.results import filmed, plotted
 from annelid.commands.support.telling import tell
 from annelid.commands.support.terminal import imports_that_can_be_interrupted
 from annelid.core.device import device as choose_device
-from annelid.core.device import device_title
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.device import device_title, thread_count
+from annelid.core.errors import InvalidValue, SlowTask, UnknownName
 from annelid.core.files import replaced
 from annelid.core.interrupts import held_back
 from annelid.core.measurement import Measurement, Report
@@ -32,13 +33,15 @@ from annelid.envs.registration import environment_names, settings_of, short
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
+from annelid.envs.training.pace import Pace, announced, prepared, too_slow
 from annelid.envs.training.recipes import recipe
-from annelid.envs.training.run import Plan, Training, holds_training
+from annelid.envs.training.run import Plan, Training, holds_training, read_plan, require_place
 from annelid.envs.worlds import read_options, require
 from annelid.view.figures import line_plot
 from annelid.view.video import require_mp4
 
-MOST_EPISODES, MOST_STEPS = 1_000_000, 10**12
+MOST = {"episodes": 1_000_000, "rollout": 10_000_000, "epochs": 1000, "processes": 1024}
+MOST_STEPS = 10**12
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,17 @@ class Train:
     seed: int = 0
     """Seed of worlds, weights and noise."""
     steps: int | None = None
-    """Actions of all worlds and all runs together; by the recipe of the environment unless told."""
+    """Actions of all worlds and all runs together; by the recipe of the environment unless told, or by --minutes."""
     minutes: float = math.inf
-    """Wall time after which this run ends [min], PPO with the rollout it has begun; then it is evaluated."""
+    """Wall time for learning and evaluation [min]; steps, rollout, epochs and worlds are chosen by it."""
     worlds: int | None = None
     """Worlds side by side; by the recipe unless told: 16 to 2,048."""
+    processes: int | None = None
+    """Processes of a CPU that share the worlds; one for each thread unless told."""
+    rollout: int | None = None
+    """Choices of all worlds that PPO learns from at once; by the recipe, at most 2,048, or the time unless told."""
+    epochs: int | None = None
+    """How often PPO goes through these; 8, or more of a short rollout, unless told."""
     rate: float | None = None
     """Learning rate; by the recipe unless told, 3e-4 for most with PPO and 5e-4 with TD3."""
     repeat: int | None = None
@@ -65,10 +74,11 @@ class Train:
     """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
     resume: bool = False
     """Go on from the training in that folder."""
-    episodes: int = 20
-    """Evaluation episodes at the end."""
+    episodes: int | None = None
+    """Evaluation episodes at the end; 20, or what a fifth of --minutes allows, unless told."""
     baselines: bool = False
-    """Also evaluate doing nothing, the largest first action, a scripted policy, and 100 episodes of random actions."""
+    """Then evaluate doing nothing, the largest first action, a script, and random actions in five times the episodes,
+    beside the time that was given."""
     no_plot: bool = False
     """Do not draw the learning curve."""
     video: bool = False
@@ -126,7 +136,9 @@ def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any
 
 def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     """Train, evaluate, and write what came of it; an interrupt says how to go on."""
-    require("--episodes", options.episodes, 1, MOST_EPISODES, whole=True)
+    for option, most in MOST.items():
+        number = getattr(options, option)
+        require(f"--{option}", 1 if number is None else number, 1, most, whole=True)
     require("--minutes", options.minutes, 0.0, math.inf)
     require("--steps", options.steps or 0, 0, MOST_STEPS, whole=True)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
@@ -138,19 +150,56 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
 
 def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     choices = read_choices(name, options.option)
-    told = {key: getattr(options, key) for key in ("worlds", "steps", "repeat") if getattr(options, key) is not None}
-    settings = replace(recipe(name, options.algo), **told)
-    plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
     if options.video:
         require_mp4()
     with owned(folder):
         with imports_that_can_be_interrupted(stopped(folder)):
             optional("stable_baselines3", purpose="training", extra="rl")
-        training = Training(plan, folder, resume=options.resume, device=machine.device, threads=machine.threads)
+        display = TrainingDisplay(f"{short(name)} {options.algo}", quiet=machine.json)
+        training, pace = _prepared(name, folder, choices, options, machine)
+        display.say(f"{display.title}: {announced(pace, options.algo)}")
+        if slow := too_slow(pace, 60.0 * options.minutes):
+            warnings.warn(slow, SlowTask, stacklevel=2)
         try:
-            return _train_inside(folder, training, settings.steps, options, machine)
+            return _train_inside(display, training, pace, options, machine)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(stopped(folder, training.steps, training.unlearnt)) from None
+
+
+def _prepared(
+    name: str, folder: Path, choices: dict[str, Any], options: Train, machine: Machine
+) -> tuple[Training, Pace]:
+    """A training whose settings fit the time, and what to expect of it."""
+    require_place(folder, resume=options.resume)
+    usual, told = recipe(name, options.algo), _told(options)
+    if options.resume:  # it goes on as it has begun
+        if options.rollout or options.epochs:
+            raise InvalidValue("what goes on keeps its rollout and its epochs: leave out --rollout and --epochs.")
+        before = read_plan(folder)
+        told = {"worlds": before["worlds"], "repeat": before["repeat"], **told}
+    settings = replace(usual, **told)
+    plan = Plan(name, options.algo, options.seed, settings.worlds, choices, options.rate, settings.repeat)
+    cuda = choose_device(machine.device).is_cuda
+    processes = options.processes or (1 if cuda else thread_count(machine.threads))
+    worlds, pace = prepared(
+        name, usual, told, seconds=60.0 * options.minutes, episodes=options.episodes, processes=processes,
+        device=machine.device, threads=machine.threads, options=choices,
+    )  # fmt: skip
+    settings = replace(pace.settings, rate=plan.settings.rate)
+    training = Training(
+        replace(plan, worlds=settings.worlds), folder, resume=options.resume, device=machine.device,
+        threads=machine.threads, processes=processes, worlds=worlds, settings=settings,
+    )  # fmt: skip
+    return training, replace(pace, settings=replace(settings, choices=training.rollout // settings.repeat))
+
+
+def _told(options: Train) -> dict[str, int]:
+    """What of the recipe the user has chosen."""
+    values = {
+        "worlds": options.worlds, "steps": options.steps, "repeat": options.repeat, "choices": options.rollout,
+        "epochs": options.epochs,
+    }  # fmt: skip
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def stopped(folder: Path, steps: int | None = None, unlearnt: int = 0) -> str:
@@ -170,23 +219,28 @@ def stopped(folder: Path, steps: int | None = None, unlearnt: int = 0) -> str:
 
 
 def _train_inside(
-    folder: Path, training: Training, steps: int, options: Train, machine: Machine
+    display: TrainingDisplay, training: Training, pace: Pace, options: Train, machine: Machine
 ) -> tuple[Report, list[Path]]:
-    plan = training.plan
-    with TrainingDisplay(f"{short(plan.name)} {options.algo}", quiet=machine.json) as display:
-        training.learn(steps, seconds=60.0 * options.minutes, watch=display)
-        display.say(f"{display.title}: evaluating {options.episodes} episodes")
+    with display:
+        if math.isinf(options.minutes):
+            training.learn(pace.settings.steps, watch=display)
+        else:
+            seconds = max(60.0 * options.minutes - pace.evaluation, 0.0)
+            training.learn_for(seconds, pace.settings.steps, most=options.steps or math.inf, watch=display)
+        display.say(f"{display.title}: evaluating {pace.episodes} episodes")
         report = Report(
-            f"train-{short(plan.name).lower()}", device_title(choose_device(machine.device)), training.history.seconds,
-            _measurements(training, options),
-        )  # fmt: skip
-    with replaced(folder / "results.json") as temporary:
+            f"train-{short(training.plan.name).lower()}",
+            device_title(choose_device(machine.device)),
+            training.history.seconds,
+            _measurements(training, pace.episodes, options.baselines),
+        )
+    with replaced(training.folder / "results.json") as temporary:
         temporary.write_text(report.to_json() + "\n", encoding="utf-8")
     return report, _files(training, options, machine)
 
 
-def _measurements(training: Training, options: Train) -> list[Measurement]:
-    returns, success = training.judge(options.episodes)
+def _measurements(training: Training, episodes: int, baselines: bool) -> list[Measurement]:
+    returns, success = training.judge(episodes)
     found = [] if success is None else [Measurement("evaluation-success", success)]
     found += [
         Measurement("evaluation-mean", float(returns.mean())),
@@ -197,18 +251,19 @@ def _measurements(training: Training, options: Train) -> list[Measurement]:
         Measurement("actions", float(training.steps)),
         Measurement("episodes", float(len(training.history.rows))),
     ]
-    if options.baselines:
-        others = training.baselines(options.episodes)
+    if baselines:
+        others = training.baselines(episodes, 5 * episodes)
         found += [
             Measurement("zero-action-mean", float(others["zero"].mean())),
             Measurement("full-ahead-mean", float(others["ahead"].mean())),
             Measurement("random-mean", float(others["random"].mean())),
-            Measurement("random-best-of-100", float(others["random"].max())),
+            Measurement("random-deviation", float(others["random"].std())),
+            Measurement("random-best", float(others["random"].max())),
         ]
         if "scripted" in others:
             found.append(Measurement("scripted-mean", float(others["scripted"].mean())))
         if "random-held" in others:
-            found.append(Measurement("random-held-best-of-100", float(others["random-held"].max())))
+            found.append(Measurement("random-held-best", float(others["random-held"].max())))
     return found
 
 

@@ -191,3 +191,7 @@ def _near(name: str, known: Iterable[str], *, cutoff: float) -> list[str]:
     begun = [each for each in all_known if len(given) > 2 and each.startswith(given)]
     near = near[:1] or begun or difflib.get_close_matches(given, all_known, n=1, cutoff=cutoff)
     return [all_known[each] for each in near] if len(near) <= _MOST_SUGGESTED else []
+
+
+class SlowTask(UserWarning):
+    """A task is too slow to be learnt in the time that is given."""

@@ -42,6 +42,7 @@ def make_worlds(
     *,
     device: Any = "auto",
     threads: int | None = None,
+    processes: int = 1,
     **options: Any,
 ) -> Worlds:
     """A batch of worlds without an interface.
@@ -52,8 +53,14 @@ def make_worlds(
         count: Number of worlds.
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
+        processes: Processes of a CPU that simulate a share of the worlds each. A script that starts some must keep what
+            it does under `if __name__ == "__main__":`.
         options: Options of the task, its fields.
     """
+    if processes != 1:
+        from annelid.envs.processes import ProcessWorlds
+
+        return ProcessWorlds(name, count, processes=processes, device=device, threads=threads, **options)
     from annelid.envs.own import task_worlds
 
     given = task(name) if isinstance(name, str) and not is_own(name) else name

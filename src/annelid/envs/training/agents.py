@@ -66,19 +66,31 @@ def make_agent(algorithm: str, env: Any, settings: Recipe, *, seed: int, log: Pa
 
         shape["features_extractor_class"] = DepthFeatures
     if algorithm == "ppo":
-        rows = max(settings.choices // 128, settings.choices // env.num_envs)
+        rows = rollout_rows(settings, env.num_envs)
         shape["log_std_init"] = settings.log_spread
         return sb3.PPO(
-            **common, n_steps=rows, batch_size=max(64, rows * env.num_envs // 16), n_epochs=8,
+            **common, n_steps=rows, batch_size=batch_size(rows * env.num_envs), n_epochs=settings.epochs,
             gamma=settings.discount, gae_lambda=0.95, target_kl=settings.change, policy_kwargs=shape,
         )  # fmt: skip
     size = env.action_space.shape[0]
     noise = sb3.common.noise.NormalActionNoise(np.zeros(size), 0.2 * np.ones(size))
     return sb3.TD3(
-        **common, buffer_size=buffer_rows(env), learning_starts=max(1000, 10 * env.num_envs), batch_size=256,
+        **common, buffer_size=buffer_rows(env), batch_size=256,
+        learning_starts=max(settings.choices // 2, 10 * env.num_envs),
         train_freq=(1, "step"), gradient_steps=max(1, env.num_envs // 4), gamma=settings.discount,
         action_noise=noise, policy_kwargs=shape,
     )  # fmt: skip
+
+
+def rollout_rows(settings: Recipe, worlds: int) -> int:
+    """Choices of each world in a rollout of PPO."""
+    return max(1, settings.choices // 128, settings.choices // worlds)
+
+
+def batch_size(rollout: int) -> int:
+    """Choices in a batch: a sixteenth of a rollout, but 64 at least where it has as many, and all batches alike."""
+    most = min(rollout, max(64, rollout // 16))
+    return next(size for size in range(most, 0, -1) if rollout % size == 0)
 
 
 def buffer_rows(env: Any) -> int:

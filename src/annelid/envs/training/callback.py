@@ -43,7 +43,8 @@ class Noted(Protocol):
 class Noting(BaseCallback):
     """Notes the episodes of a training.
 
-    An agent that learns from whole rollouts (PPO) forgets one in which it is stopped, so it ends between two of them.
+    An agent that learns from whole rollouts (PPO) forgets one in which it is stopped, so it ends between two of them,
+    where the time is over or where less than half of the next one would fit.
     Ctrl-C, which is held back meanwhile, is let through after an action.
 
     Args:
@@ -88,10 +89,11 @@ class Noting(BaseCallback):
         return not self._is_over(now)
 
     def _is_over(self, now: float) -> bool:
-        late = now - self._begin >= self._seconds
+        passed = now - self._begin
         if isinstance(self.model, OnPolicyAlgorithm):  # the goal of steps is kept by its own loop
-            return late and self._rollouts > 0 and self.locals["n_steps"] == 0
-        return late or self._owner.steps >= self._goal
+            between = self._rollouts > 0 and self.locals["n_steps"] == 0
+            return between and passed * (1.0 + 0.5 / self._rollouts) >= self._seconds
+        return passed >= self._seconds or self._owner.steps >= self._goal
 
     def _on_rollout_end(self) -> None:
         self._rollouts += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -70,6 +71,18 @@ def holds_training(folder: Path) -> bool:
     return (folder / "agent.zip").is_file()
 
 
+def require_place(folder: Path, *, resume: bool) -> None:
+    """Refuse a folder in which no training can begin, or go on."""
+    require_folder(folder)
+    if holds_training(folder) and not resume:
+        raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
+    if resume and not holds_training(folder):
+        raise InvalidValue(
+            f"there is no training in {folder} that could go on: leave out --resume to begin one, or name the "
+            "folder of one."
+        )
+
+
 def read_plan(folder: Path) -> dict[str, Any]:
     """What was trained in a folder: the fields of a `Plan`."""
     path = folder / _PLAN
@@ -91,50 +104,59 @@ class Training:
         resume: Go on from what is there, which must be a training then.
         device: Where worlds and networks compute.
         threads: CPU threads of the worlds; None takes all cores.
+        processes: Processes that share the worlds; see `make_worlds`.
+        worlds: The worlds, where they were made already.
+        settings: How a new agent learns; None takes what the plan says.
 
     Attributes:
         unlearnt: Actions of this run that PPO has not learnt from: those of a rollout in which it was stopped.
     """
 
     def __init__(
-        self, plan: Plan, folder: Path, *, resume: bool = False, device: str = "auto", threads: int | None = None
+        self,
+        plan: Plan,
+        folder: Path,
+        *,
+        resume: bool = False,
+        device: str = "auto",
+        threads: int | None = None,
+        processes: int = 1,
+        worlds: Worlds | None = None,
+        settings: Recipe | None = None,
     ) -> None:
-        self.plan, self.folder, self.device, self.threads = plan, folder, device, threads
+        self.plan, self.folder = plan, folder
+        self.device, self.threads, self.processes = device, threads, processes
         self.unlearnt = 0
-        require_folder(folder)
-        begun = holds_training(folder)
-        if begun and not resume:
-            raise InvalidValue(f"{folder} holds a training already: go on with --resume, or name another folder.")
-        if resume and not begun:
-            raise InvalidValue(
-                f"there is no training in {folder} that could go on: leave out --resume to begin one, or name the "
-                "folder of one."
-            )
-        if begun:
+        require_place(folder, resume=resume)
+        if resume:
             self._require_same()
         optional("stable_baselines3", purpose="training", extra="rl")
         from annelid.envs.stable import StableVecEnv
         from annelid.envs.training.scaling import FromIdleness, load_scale, scaled
 
-        worlds = self._worlds(plan.worlds)
-        self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat), staggered=plan.settings.staggered)
-        self.env = scaled(self.source, plan.settings.discount, observations=plan.settings.scaled)
+        worlds, settings = worlds or self._worlds(plan.worlds), settings or plan.settings
+        self.source = FromIdleness(StableVecEnv(worlds, repeat=plan.repeat), staggered=settings.staggered)
+        self.env = scaled(self.source, settings.discount, observations=settings.scaled)
         self.env.seed(plan.seed)
-        self.history = History.read(folder / "history.csv") if begun else History()
+        self.history = History.read(folder / "history.csv") if resume else History()
         log, networks = folder / "logs", "cuda" if worlds.device.is_cuda else "cpu"
-        if begun:
+        if resume:
             load_scale(self.env, folder)
             self.agent = load_agent(plan.algorithm, self.env, folder, log=log, device=networks)
             self.env.seed(plan.seed + self.agent.num_timesteps)  # other episodes than those of the runs before
         else:
-            self.agent = make_agent(
-                plan.algorithm, self.env, plan.settings, seed=plan.seed, log=log, device=networks
-            )  # fmt: skip
+            self.agent = make_agent(plan.algorithm, self.env, settings, seed=plan.seed, log=log, device=networks)
 
     @property
     def steps(self) -> int:
         """Actions of the environment so far, by all worlds and runs."""
         return int(self.agent.num_timesteps) * self.plan.repeat
+
+    @property
+    def rollout(self) -> int:
+        """Actions of the environment that PPO learns from at once; TD3 learns after each action of all worlds."""
+        rows = self.agent.n_steps if self.plan.algorithm == "ppo" else 1
+        return int(rows) * self.plan.worlds * self.plan.repeat
 
     def learn(
         self, steps: int, *, seconds: float = math.inf, watch: Watch | None = None, save_every: float = 120.0
@@ -146,7 +168,8 @@ class Training:
 
         Args:
             steps: Actions of all worlds and runs together; PPO goes on to the end of the rollout that reaches them.
-            seconds: Wall time of this run [s]; PPO goes on to the end of its rollout, and takes one at least.
+            seconds: Wall time of this run [s]; PPO finishes its rollout, takes one at least, and begins none that would
+                end too late by more than its half.
             watch: Receives the progress.
             save_every: Wall time between two checkpoints [s].
         """
@@ -154,6 +177,24 @@ class Training:
         require("seconds", seconds, 0.0, math.inf)
         with owned(self.folder):
             self._learn(steps, seconds, watch, save_every)
+
+    def learn_for(self, seconds: float, actions: int, *, most: float = math.inf, watch: Watch | None = None) -> None:
+        """Train until a time is over, which is as long as some number of actions is expected to take.
+
+        Args:
+            seconds: Wall time [s].
+            actions: That number; the learning rate of recipes in which it fades follows it.
+            most: Actions of all worlds and runs together at which it ends in any case.
+            watch: Receives the progress.
+        """
+        begin, before = time.perf_counter(), self.steps
+        while True:
+            left = seconds - (time.perf_counter() - begin)
+            self.learn(int(min(most, self.steps + actions)), seconds=max(left, 0.0), watch=watch)
+            passed = time.perf_counter() - begin
+            actions = int((self.steps - before) * (seconds - passed) / passed)
+            if actions < self.rollout or self.steps >= most:
+                return
 
     def _learn(self, steps: int, seconds: float, watch: Watch | None, save_every: float) -> None:
         if steps > self.steps:
@@ -211,11 +252,16 @@ class Training:
         return np.asarray(self.agent.predict(known, deterministic=True)[0])
 
     def _judges(self, episodes: int) -> Worlds:
-        """Worlds for evaluation; as many as train, at most."""
-        return self._worlds(min(episodes, self.plan.worlds))
+        """Worlds for evaluation: those that train, or fewer; then training goes on with new episodes."""
+        if episodes < self.plan.worlds:
+            return self._worlds(episodes)
+        self.agent.set_env(self.env)
+        self.env.seed(self.plan.seed + self.agent.num_timesteps)
+        return self.source.worlds
 
     def _worlds(self, count: int) -> Worlds:
-        return make_worlds(self.plan.name, count, device=self.device, threads=self.threads, **self.plan.options)
+        plan, shared = self.plan, min(count, self.processes)
+        return make_worlds(plan.name, count, device=self.device, threads=self.threads, processes=shared, **plan.options)
 
     def _require_same(self) -> None:
         before = read_plan(self.folder)
