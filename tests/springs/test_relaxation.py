@@ -61,6 +61,38 @@ def test_momentum_is_kept_and_energy_is_lost(simulate: Make, network: Make, spee
     assert after.kinetic + after.elastic < 0.9 * (energy.kinetic + energy.elastic)
 
 
+def test_a_body_that_spins_or_shakes_gains_nothing(simulate: Make) -> None:
+    """Within the relaxation it turns by more than half a radian, and its springs by far."""
+    body = springs.box((0.05, 0.02, 0.02), 0.01, "tpu", damping_frequency=10.0)
+    spin = 1000.0 * np.cross((0.0, 0.0, 1.0), body.positions - body.center_of_mass)
+    for shake in (0.0, 3.0):
+        body.velocities[:] = spin + shake * np.random.default_rng(0).standard_normal(body.positions.shape)
+        simulation = simulate(body)
+        assert simulation.solver.model.relaxation > 5e-4
+        begun, energies = simulation.summary(), []
+        for _ in range(20):
+            simulation.step(100)
+            energies.append(simulation.summary().total)
+        ended = simulation.summary()
+        assert max(energies) < 1.0001 * begun.total
+        assert shake or ended.kinetic > 0.9 * begun.kinetic
+        np.testing.assert_allclose(ended.angular_momentum, begun.angular_momentum, rtol=1e-9, atol=1e-12)
+
+
+def test_an_edit_lets_dashpots_settle_anew(device: str, where: Make) -> None:
+    simulation = springs.simulation(rubber(), gravity=(0.0, 0.0, 0.0), device=device)
+    simulation.step(10)
+    with simulation.edit() as edit:
+        edit.remove_masses([0], with_springs=True)
+        new = edit.add_masses([[0.07, 0.0, 0.0]], 1e-3)
+        for other in range(30, 70):
+            edit.add_springs(new, np.array([other]), stiffness=10.0, damping=0.1)
+    simulation.run(0.2)
+    assert np.isfinite(where(simulation)).all()
+    assert simulation.summary().kinetic < 1e-3
+    assert simulation.state.settled.shape[1] > 32
+
+
 def test_strong_damping_shortens_the_steps_of_auto_by_no_more_than_the_root_of_two() -> None:
     options = {"gravity": (0.0, 0.0, 0.0), "device": "cpu", "threads": 1}
     free = springs.simulation(springs.box((0.06, 0.04, 0.03), 0.01, "ecoflex-00-30"), **options)

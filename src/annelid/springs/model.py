@@ -124,6 +124,12 @@ class Model:
         return len(self.body.triangles)
 
     @property
+    def settled_shape(self) -> tuple[int, int]:
+        """Masses, and entries of the longest row with room for some more, where delayed dashpots keep lengths."""
+        longest = int(self.network.extents()[:, 1].max(initial=0))
+        return (self.mass_count, 8 * (longest // 8 + 1)) if self.features.delayed else (0, 0)
+
+    @property
     def outer_count(self) -> int:
         """Number of masses that have triangles, in sand."""
         return 0 if self.world.sand is None else int(self._sand.outer.size)
@@ -488,6 +494,7 @@ class Model:
         parameters, world = self.types.Parameters(), self.world
         parameters.dt = self.dt
         parameters.catching = self.dt / (self.relaxation + self.dt)
+        parameters.settling = 1.0 / self.relaxation if self.relaxation > 0.0 else 0.0
         parameters.gravity = self.types.vec3(*world.gravity)
         parameters.velocity_damping = world.velocity_damping
         parameters.drag = world.drag

@@ -120,13 +120,12 @@ class Solver:
         positions = np.column_stack([body.positions, inverse]).astype(self.model.numpy_real)
         verlet = self.model.world.integrator == "verlet"
         breakable = self.model.mass_count if self.model.features.breaking else 0
-        trailing = self.model.mass_count if self.model.features.delayed else 0
         partners, slips = self._interactions.memory()
         state = State(
             positions=wp.array(positions, dtype=types.vec4, device=self.device),
             velocities=wp.array(_guided(body), dtype=types.vec3, device=self.device),
             accelerations=wp.zeros(self.model.mass_count if verlet else 0, dtype=types.vec3, device=self.device),
-            trailing=wp.zeros(trailing, dtype=types.vec3, device=self.device),
+            settled=wp.zeros(self.model.settled_shape, dtype=types.real, device=self.device),
             broken=wp.zeros(breakable, dtype=wp.uint64, device=self.device),
             partners=partners,
             slips=slips,
@@ -426,6 +425,8 @@ class Solver:
         if len(gone):
             self.model.keep_surface()
         for state in states:
+            if self.model.features.delayed:  # entries have moved: dashpots settle anew
+                self._settle_anew(state)
             if len(state.broken):
                 scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))
             for change in changes:
@@ -433,6 +434,14 @@ class Solver:
             if len(gone):
                 held = MassChange(gone, velocities=np.zeros((len(gone), 3)), fixed=np.ones(len(gone), bool))
                 self._change_masses(state, held)
+
+    def _settle_anew(self, state: State) -> None:
+        if state.settled.shape == self.model.settled_shape:
+            state.settled.zero_()
+            return
+        state.settled = wp.zeros(self.model.settled_shape, dtype=self.model.types.real, device=self.device)
+        if self.stepping.bound is state:
+            self.stepping.bound = None
 
     def prepare(self, patch: Patch) -> None:
         """Write the new rows of a change to the device, ahead of `install`, if there is room for them."""
@@ -453,8 +462,6 @@ class Solver:
             scatter(state.positions, change.index, rows.astype(real))
         if change.velocities is not None:
             scatter(state.velocities, change.index, change.velocities.astype(real))
-            if len(state.trailing):
-                scatter(state.trailing, change.index, change.velocities.astype(real))
         if change.forces is not None and model.set_forces(change.index, change.forces):
             self.stepping.graphs.clear()
 
@@ -468,7 +475,7 @@ class Solver:
         self.model.grow(room)
         for state in states:
             arrays = state_arrays(state)
-            for name in ("positions", "velocities", "accelerations", "trailing", "broken"):
+            for name in ("positions", "velocities", "accelerations", "broken"):
                 if len(arrays[name]):
                     setattr(state, name, grown(arrays[name], room))
         if len(self._seen_broken):

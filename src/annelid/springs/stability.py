@@ -93,8 +93,9 @@ def relaxation(body: Body, world: World, rows: Rows, substeps: int) -> float:
     """Time over which dashpots build up their force [s]; 0 for at once.
 
     A dashpot c that follows the speed v of its spring with a delay, q' = (c v - q) / relaxation, is one in series with
-    a spring c / relaxation (Maxwell), and its body a standard linear solid. It follows by dt / (relaxation + dt) in a
-    step, and symplectic Euler is stable while K dt² + C 2 dt² / (2 relaxation + dt) <= 4 M.
+    a spring c / relaxation (Maxwell), and its body a standard linear solid. It pulls by how much longer its spring is
+    than a length that follows it, l' = (length - l) / relaxation, so that rotations do no work. That one follows by
+    dt / (relaxation + dt) in a step, and symplectic Euler is stable while K dt² + C 2 dt² / (2 relaxation + dt) <= 4 M.
     """
     if world.relaxation != "auto" and world.relaxation > 0.0 and not _may_delay(body, world, substeps):
         raise InvalidValue(

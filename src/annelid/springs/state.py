@@ -19,7 +19,8 @@ class State:
         positions: Position [m] and inverse mass [1/kg] (0 when fixed) of each mass, shape [n, 4].
         velocities: Velocities [m/s], shape [n, 3].
         accelerations: Accelerations of the last step [m/s²], shape [n, 3]; kept by the Verlet integrator only.
-        trailing: Velocities as dashpots feel them [m/s], shape [n, 3]; kept where these build up over a time.
+        settled: Length to which the dashpot of each entry of a mass's row has settled [m], 0 before its first step,
+            shape [n, k]; kept where dashpots build up their force over a time.
         broken: A bit for each entry of a mass's row that has broken, shape [n]; kept where springs can break.
         partners: Partners of each mass whose friction is tracked; kept where masses touch each other.
         slips: How far each of them was dragged along the surface [m].
@@ -36,7 +37,7 @@ class State:
     positions: wp.array[Any] = rows("mass", grows="masses")
     velocities: wp.array[Any] = rows("mass", grows="masses")
     accelerations: wp.array[Any] = rows("mass", grows="masses")
-    trailing: wp.array[Any] = rows("mass", grows="masses")
+    settled: wp.array[Any] = rows("mass", grows="masses")
     broken: wp.array[Any] = rows("mass", wp.uint64, grows="masses")
     partners: wp.array[Any] = rows("contact")
     slips: wp.array[Any] = rows("contact")

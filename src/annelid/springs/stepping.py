@@ -77,10 +77,9 @@ class Stepping:
     def relayed(self, state: State, steps: int) -> list[relay.Leg] | None:
         """So many steps on a CPU as legs that others launch between theirs, see `core.relay`.
 
-        None where the host has to look after each batch of steps: masses that touch each other may need longer lists,
-        and velocities that dashpots feel are kept apart.
+        None where the host has to look after each batch of steps: masses that touch each other may need longer lists.
         """
-        if self.model.features.colliding or self.model.features.delayed:
+        if self.model.features.colliding:
             return None
         self.bind(state)
         here, after = (state.positions, state.velocities), self._next
@@ -123,8 +122,6 @@ class Stepping:
         for target, source in zip(self.within(state, 0), self.within(state, steps), strict=True):
             if target is not source:
                 wp.copy(target, source)
-        if self.model.features.delayed and steps % 2:
-            wp.copy(state.trailing, self.work.trailing_odd)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     # What steps work with.
@@ -141,8 +138,8 @@ class Stepping:
         self.model.bind_sand(state.hollows, state.sand_forces)
         if len(state.accelerations):
             self.work.accelerations = state.accelerations
-        if len(state.trailing):
-            self.work.trailing = state.trailing
+        if len(state.settled):
+            self.work.settled = state.settled
         self.graphs.clear()
 
     def first_acceleration(self, state: State) -> None:
@@ -176,8 +173,6 @@ class Stepping:
         if steps % 2:
             for target, source in zip(here, after, strict=True):
                 copy_array(source, target)
-            if self.model.features.delayed:
-                copy_array(self.work.trailing_odd, state.trailing)
         state.clock.numpy()[0] += steps
         self._interactions.settle()
 
@@ -229,7 +224,6 @@ class Stepping:
         stages = count if len(features.passes) > 1 else 0
         rk4 = count if features.integrator == "rk4" else 0
         sizes = {"forces": 0 if self.device.is_cuda else count, "v_p": stages, "v_q": rk4}
-        sizes["trailing_odd"] = count if features.delayed else 0
         for name, size in sizes.items():
             setattr(work, name, wp.zeros(size, dtype=types.vec3, device=self.device))
         work.x_p = wp.zeros(stages, dtype=types.vec4, device=self.device)

@@ -25,6 +25,8 @@ class Springs:
 
     `part` is "all" of them, or only the "fast" ones that lie first in a row, or the "slow" ones after them. Several
     `worlds` share rows, but each has signals of its own; where they are `varied`, stiffness and damping differ too.
+    Dashpots that are `delayed` pull by how much longer a spring is than a length that follows it, which each entry of a
+    mass keeps.
     """
 
     damped: bool = False
@@ -34,6 +36,7 @@ class Springs:
     part: str = "all"
     worlds: bool = False
     varied: bool = False
+    delayed: bool = False
 
 
 @once
@@ -102,7 +105,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
     load4, load2, rsqrt = vector_load(vec4, 4, bits), vector_load(vec2, 2, bits), inverse_root(real)
     total, union = lane_sum(vec3, lanes), lane_union(lanes)
     damped, actuated, breaking, detecting = springs.damped, springs.actuated, springs.breaking, springs.detecting
-    part, varied = springs.part, springs.varied
+    part, varied, delayed = springs.part, springs.varied, springs.delayed
 
     @wp.func
     def spring_force(
@@ -117,6 +120,9 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
         scale: vec4,
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
+        catching: real,
+        rate: real,
+        there: bool,
     ):
         number = model.row_of[i]
         row = model.rows[number]
@@ -127,6 +133,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
         if wp.static(part == "fast"):
             end = first + model.fast_counts[number] * model.stride
         entry = first + lane * model.stride
+        slot = int(lane)
         force = vec3()
         bit = wp.uint64(1)
         broken = wp.uint64(0)
@@ -155,7 +162,17 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
             if wp.static(varied):
                 along = along * scale[0]
             if wp.static(damped):
-                drag = model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
+                drag = real(0.0)
+                if wp.static(delayed):
+                    length = squared * inverse
+                    settled = work.settled[i, slot]
+                    settled = wp.where(settled > real(0.0), settled, length)
+                    settled += (length - settled) * catching
+                    if there:
+                        work.settled[i, slot] = settled
+                    drag = model.damping[entry] * rate * (real(1.0) - settled * inverse)
+                else:
+                    drag = model.damping[entry] * wp.dot(velocities[j] - v, d) * inverse * inverse
                 if wp.static(varied):
                     drag = drag * scale[1]
                 along += drag
@@ -164,6 +181,7 @@ def thread_gather(types: Layout, springs: Springs, lanes: int) -> wp.Function:
                 bit = bit << wp.uint64(wp.static(lanes))
             force += d * along
             entry += wp.static(lanes) * model.stride
+            slot += wp.static(lanes)
         if wp.static(lanes > 1):
             force = total(force)
         if wp.static(detecting):
@@ -207,6 +225,9 @@ def vector_gather(types: Layout, springs: Springs) -> wp.Function:
         scales: wp.array[vec4],
         positions: wp.array[vec4],
         velocities: wp.array[vec3],
+        catching: real,
+        rate: real,
+        settled: wp.array2d[real],
         broken: wp.array[wp.uint64],
         breaks: wp.array[wp.int64],
         forces: wp.array[vec3],
@@ -230,13 +251,24 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                     {f"if (d2[l] > ({limit})[l]) mask[l] |= 1ull << slot;" if detecting else ""}
                     if (mask[l] >> slot & 1) along[l] = 0;
                 }}"""
-    drag = f"along += {'damp * ' if varied else ''}c * (dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse);"
+    delayed, numbered = damped and springs.delayed, breaking or (damped and springs.delayed)
+    moving = damped and not delayed
+    loss = "rate * (1 - was * inverse)" if delayed else "(dvx * dx + dvy * dy + dvz * dz) * (inverse * inverse)"
+    drag = f"along += {'damp * ' if varied else ''}c * {loss};"
+    follow = """
+                const lanes length = d2 * inverse;
+                lanes was;
+                for (int l = 0; l < 4; ++l) was[l] = settled.data[(size_t)at[l] * settled.shape[1] + slot];
+                was = was > 0 ? was : length;
+                was += (length - was) * catching;
+                for (int l = 0; l < 4; ++l) settled.data[(size_t)at[l] * settled.shape[1] + slot] = was[l];"""
     law = f"""
                 lanes d2 = dx * dx + dy * dy + dz * dz;
                 d2 = d2 > tiny ? d2 : tiny;
                 const lanes inverse = 1 / __builtin_elementwise_sqrt(d2);
                 lanes along = k - {"kl * factor" if actuated else "kl"} * inverse;
                 {"along *= stiff;" if varied else ""}
+                {follow if delayed else ""}
                 {drag if damped else ""}
                 {broken if breaking else ""}
                 fx += along * dx; fy += along * dy; fz += along * dz;"""
@@ -244,13 +276,13 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                 lanes dx, dy, dz;
                 TRANSPOSE(dx, dy, dz, P + 4 * j0, P + 4 * j1, P + 4 * j2, P + 4 * j3)
                 dx -= x; dy -= y; dz -= z;
-                {"lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;" if damped else ""}"""
+                {"lanes dvx, dvy, dvz; VELOCITIES(dvx, dvy, dvz) dvx -= vx; dvy -= vy; dvz -= vz;" if moving else ""}"""
     shared_constants = f"""
                 const lanes k = E[2 * e], kl = E[2 * e + 1];
                 {"const lanes c = damping.data[e];" if damped else ""}
                 {f"const lanes factor = factors.data[{first} + signals.data[e]];" if actuated else ""}
                 {"const lanes limit = limits.data[e];" if detecting else ""}
-                {"const int slot = e - start[0];" if breaking else ""}"""
+                {"const int slot = e - start[0];" if numbered else ""}"""
 
     def of_lanes(term: str) -> str:
         return "{" + ", ".join(term.replace("@", str(lane)) for lane in range(4)) + "}"
@@ -268,12 +300,12 @@ def _vector_source(scalar: str, springs: Springs) -> str:
                 {f"const lanes c = {of_lanes('damping.data[e@]')};" if damped else ""}
                 {f"const lanes factor = {of_lanes(f'factors.data[{own_of} + signals.data[e@]]')};" if actuated else ""}
                 {f"const lanes limit = {of_lanes('limits.data[e@]')};" if detecting else ""}
-                {"const int slot = s;" if breaking else ""}"""
+                {"const int slot = s;" if numbered else ""}"""
     names = ["k", "kl"] + ["c"] * damped + ["factor"] * actuated + ["limit"] * detecting
     lane_constants = f"""
                 lanes {", ".join(names)};
                 int j[4];
-                {"const int slot = s;" if breaking else ""}
+                {"const int slot = s;" if numbered else ""}
                 for (int l = 0; l < 4; ++l) {{
                     // A lane whose row has ended repeats its last neighbour with no stiffness.
                     const bool held = s < count_of[l];

@@ -57,7 +57,8 @@ def layout(real: Any) -> Layout:
         gravity=vec3,  # [m/s²]
         velocity_damping=real,  # [1/s]
         drag=real,  # force per squared speed of one mass [kg/m]
-        catching=real,  # part of the way to the velocity that dashpots catch up in a step
+        catching=real,  # part of the way to the length of its spring that a delayed dashpot settles in a step
+        settling=real,  # inverse of the time that it needs [1/s]
         obstacle_count=wp.int32,
     )
     obstacle = make_struct(
@@ -128,8 +129,7 @@ def layout(real: Any) -> Layout:
         grounds=wp.array[vec3],  # factor on its heights, and how far these are shifted along x and y [m]
         forces=wp.array[vec3],  # of springs (CPU)
         accelerations=wp.array[vec3],  # of the last step (Verlet)
-        trailing=wp.array[vec3],  # velocities as dashpots feel them, before an even step of a batch
-        trailing_odd=wp.array[vec3],  # and before an odd one
+        settled=wp.array2d[real],  # length to which the dashpot of each entry of a mass has settled [m]; 0 before
         x_p=wp.array[vec4],  # states within a step
         v_p=wp.array[vec3],
         v_q=wp.array[vec3],

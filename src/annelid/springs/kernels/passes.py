@@ -171,23 +171,6 @@ def mass_update(
     return update
 
 
-@once
-def follow_of(types: Layout) -> wp.Function:
-    """Let the velocity of a mass that dashpots feel follow the one that it has after a step."""
-    vec3, Parameters, Work = types.vec3, types.Parameters, types.Work
-
-    @wp.func
-    def follow(i: int, step: int, parameters: Parameters, work: Work, v: vec3):
-        if step % 2 == 1:
-            felt = work.trailing_odd[i]
-            work.trailing[i] = felt + (v - felt) * parameters.catching
-        else:
-            felt = work.trailing[i]
-            work.trailing_odd[i] = felt + (v - felt) * parameters.catching
-
-    return follow
-
-
 def _all_conditions(types: Layout, functions: tuple[wp.Function, ...]) -> Any:
     """Note the first step after which each of the user's conditions holds for some mass."""
     real, vec3, Work = types.real, types.vec3, types.Work

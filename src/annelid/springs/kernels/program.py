@@ -15,7 +15,7 @@ from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import Springs, thread_gather, vector_load
 from annelid.springs.kernels.layout import GIVES, GRID, HEIGHTS, PLANE, YIELDS, layout
 from annelid.springs.kernels.motors import motor_force
-from annelid.springs.kernels.passes import GATHERLESS, PASSES, follow_of, mass_update
+from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update
 from annelid.springs.kernels.signals import motor_value, signal_at
 
 wp.set_module_options({"enable_backward": False})
@@ -60,7 +60,8 @@ class Features:
         """What the springs do in a pass; they break at the positions where a step begins or ends, not in between."""
         detecting = self.breaking and kind not in ("rk2", "rk3", "rk4")
         part = {"inner": "fast", "outer": "slow"}.get(kind, "all")
-        return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds, self.varied)
+        delayed = self.delayed and self.damped
+        return Springs(self.damped, self.actuated, self.breaking, detecting, part, self.worlds, self.varied, delayed)
 
     def signal_at(self) -> wp.Function:
         """What evaluates the signals of springs."""
@@ -156,7 +157,6 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
     varied, world_of = features.varied, mass_world(features)
     meets, turns = (needs_forces and kind != "inner" and feature for feature in (colliding, motors))
     stamp, stamps = features.stamp(kind), features.stamps
-    delayed, follow = features.delayed, follow_of(types)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False)
     def pass_over_masses(
@@ -202,11 +202,10 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
             first_factor = factor_row * model.signal_count * model.world_count
             if wp.static(worlds):
                 first_factor += mass // model.masses_a_world * model.signal_count
-            if wp.static(delayed):
-                felt = wp.where(step % 2 == 1, work.trailing_odd, work.trailing)
-                force = gather(mass, lane, now, x, felt[mass], model, work, first_factor, scale, x_at, felt)
-            else:
-                force = gather(mass, lane, now, x, v, model, work, first_factor, scale, x_at, v_at)
+            catching, rate = parameters.catching, parameters.settling
+            force = gather(
+                mass, lane, now, x, v, model, work, first_factor, scale, x_at, v_at, catching, rate, there
+            )  # fmt: skip
         if wp.static(late):
             base = load4(x_base, mass)
             speed = v_base[mass]
@@ -220,8 +219,6 @@ def pass_kernel(features: Features, kind: str, lanes: int) -> wp.Kernel:
             if wp.static(turns):
                 force += driven(i, work.motors, x_at)
             update(i, now, model, parameters, work, here, v, force, pull, scale, base, speed, x_out, v_out)
-            if wp.static(delayed):
-                follow(i, step, parameters, work, v_out[i])
             if wp.static(colliding):
                 if slot >= 0:
                     look(slot, step * wp.static(stamps) + wp.static(stamp), x_out[i], work.contacts)

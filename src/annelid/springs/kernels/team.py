@@ -10,7 +10,7 @@ from annelid.springs.kernels.gather import WIDTH, vector_gather
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
-from annelid.springs.kernels.passes import GATHERLESS, follow_of, time_shift
+from annelid.springs.kernels.passes import GATHERLESS, time_shift
 from annelid.springs.kernels.program import Features, mass_world, update_of
 from annelid.springs.kernels.resisting import measure_team
 
@@ -128,7 +128,6 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     stamp, stamps = features.stamp(kind), features.stamps
     per_step, shift = features.signal_rows_per_step, int(time_shift(kind) * features.signal_rows_per_step)
     varied, world_of = features.varied, mass_world(features)
-    delayed, follow = features.delayed, follow_of(types)
 
     @wp.func(inline=_inlined(features))
     def sweep(
@@ -149,9 +148,6 @@ def _sweep(features: Features, kind: str) -> wp.Function:
         now = begin + wp.int64(step)
         pull = vec3()
         scale = vec4()
-        felt = v_at
-        if wp.static(delayed):
-            felt = wp.where(step % 2 == 1, work.trailing_odd, work.trailing)
         for number in range(share[0], share[1]):
             group = number
             if wp.static(kind == "inner"):
@@ -160,8 +156,8 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                 gather(
                     group, now, model.mass_count, model.row_of, model.rows, model.fast_counts, model.offsets,
                     model.elastic, model.damping, model.signals, model.limits, work.factors, factor_base,
-                    model.signal_count, model.masses_a_world, work.scales, x_at, felt, work.broken, work.breaks,
-                    work.forces,
+                    model.signal_count, model.masses_a_world, work.scales, x_at, v_at, parameters.catching,
+                    parameters.settling, work.settled, work.broken, work.breaks, work.forces,
                 )  # fmt: skip
             first = group * wp.static(WIDTH)
             if wp.static(not (meets or turns)):
@@ -179,8 +175,6 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                             i, now, model, parameters, work,
                             x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
                         )  # fmt: skip
-                        if wp.static(delayed):
-                            follow(i, step, parameters, work, v_out[i])
                         if wp.static(colliding):
                             slot = slot_of(i, work.contacts)
                             if slot >= 0:
@@ -208,8 +202,6 @@ def _sweep(features: Features, kind: str) -> wp.Function:
                     i, now, model, parameters, work,
                     x_at[i], v_at[i], work.forces[i], pull, scale, x_base[i], v_base[i], x_out, v_out,
                 )  # fmt: skip
-                if wp.static(delayed):
-                    follow(i, step, parameters, work, v_out[i])
             if wp.static(meets):
                 for slot in range(slots[0], slots[1]):
                     here = x_out[work.contacts[0].masses[slot]]
