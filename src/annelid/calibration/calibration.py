@@ -142,7 +142,7 @@ def _bounded(name: str, one: Free | float) -> Free:
         return one
     try:
         start = float(one)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"constant {name!r} must start at a number, or be a Free, not {one!r:.60}.") from None
     if not (np.isfinite(start) and start > 0.0):
         raise InvalidValue(f"constant {name!r} starts at {start:g}: give a Free with bounds and a linear scale.")

@@ -174,7 +174,7 @@ def _beyond(corners: np.ndarray, share: np.ndarray) -> float:
 def _place(name: str, place: Any) -> np.ndarray:
     try:
         point = np.asarray(place, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         point = np.zeros(0)
     if point.shape != (3,) or not np.isfinite(point).all():
         raise InvalidValue(f"the place of marker {name!r} must be three finite numbers [m], not {place!r:.60}.")

@@ -90,7 +90,7 @@ class Input:
     def _numbers(self, given: Any) -> np.ndarray:
         try:
             values = np.asarray(given, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"parameter {self.name!r} must be given as numbers, not {given!r:.60}.") from None
         good = np.isfinite(values) & (values >= self.low) & (values <= self.high)
         if self.positive:

@@ -126,7 +126,7 @@ class March(Generic[S]):
 
     def breakpoint_at(self, at: float, name: str) -> Breakpoint:
         """Stop at a time [s], which must not have passed."""
-        step = round(at / self.solver.dt) if is_number(at) and at >= 0.0 else -1
+        step = round(float(at) / self.solver.dt) if is_number(at) and at >= 0.0 else -1
         if step <= self.steps:
             raise InvalidValue(
                 f"a breakpoint at {at} s lies in the past or nowhere: the simulation is at {self.time:g} s."

@@ -23,7 +23,7 @@ class IntervalRounded(UserWarning):
 
 def interval_in_steps(every: float, dt: float) -> float:
     """Some time [s] in steps, a whole number where it is a multiple of the time step; less than a step is refused."""
-    steps = every / dt if is_number(every) else 0.0
+    steps = float(every) / dt if is_number(every) else 0.0
     whole = round(steps)
     if abs(steps - whole) <= _ALIKE * steps:
         steps = float(whole)

@@ -261,7 +261,7 @@ def require_values(value: Any, worlds: int) -> np.ndarray:
     """The value of a loss as numbers: one, or one a world."""
     try:
         values = np.asarray(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"the value of a loss must be numbers, not {value!r:.60}.") from None
     if values.shape not in ((), (worlds,)):
         raise InvalidValue(

@@ -187,7 +187,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
             raise InvalidValue(f"seconds must be a time of 0 or more, not {seconds!r}.")
         require_kind("progress", progress, (Told, bool, NoneType), "a Progress, True or None")
         with self._advancing():
-            goal = self.step_count + round(seconds / self.dt)
+            goal = self.step_count + round(float(seconds) / self.dt)
             if progress is True:
                 with Progress("simulating", seconds) as display:
                     ended = self._advance(goal, display)
@@ -211,7 +211,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         if most is not None and not (is_number(most) and most >= 1 and most % 1 == 0):
             raise InvalidValue(f"most must be a whole number of at least one step, not {most!r}.")
         with self._advancing():
-            return self._take_turn(seconds, None if most is None else int(most))
+            return self._take_turn(float(seconds), None if most is None else int(most))
 
     # --- advancing it in its own thread ---
 

@@ -96,7 +96,7 @@ def _span(name: str, given: Any) -> np.ndarray:
     """Limits of a goal, shape [2, size]."""
     try:
         low, high = (np.atleast_1d(np.asarray(side, float)) for side in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low, high = np.zeros(0), np.zeros(0)
     fits = low.ndim == 1 and low.shape == high.shape and 0 < len(low) <= MOST_GOALS
     if not fits or not np.isfinite([low, high]).all() or (low > high).any():

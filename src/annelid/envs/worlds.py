@@ -342,7 +342,7 @@ def require_numbers(name: str, values: Any, count: int) -> None:
     """Refuse what is not a sequence of so many finite numbers."""
     try:
         numbers = np.asarray(values, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.full(count, np.nan)
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise InvalidValue(f"{name} must be {count} numbers, not {values!r}.")

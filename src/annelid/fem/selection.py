@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidValue, UnknownName
 
 Where = Any
@@ -38,10 +39,10 @@ def selected(where: Where, nodes: np.ndarray, groups: Mapping[str, np.ndarray]) 
             raise UnknownName("group of nodes", where, groups)
         return groups[where]
     if callable(where):
-        return _answered(np.asarray(where(nodes)), len(nodes))
+        return _answered(array_or_none(where(nodes)), len(nodes))
     if isinstance(where, Container):
         return np.flatnonzero(where.contains(nodes))
-    return _given(np.asarray(where), len(nodes))
+    return _given(array_or_none(where), len(nodes))
 
 
 def _answered(found: np.ndarray, count: int) -> np.ndarray:

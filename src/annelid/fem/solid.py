@@ -414,7 +414,7 @@ def _axes(axes: str) -> np.ndarray:
 def _vectors(name: str, value: ArrayLike, count: int) -> np.ndarray:
     try:
         array = np.asarray(value, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     if array.shape not in ((3,), (count, 3)) or not np.isfinite(array).all():
         raise InvalidValue(f"{name} must be three finite numbers, not {value!r}.")

@@ -57,6 +57,7 @@ def push_apart(
     *,
     room: Shape | None = None,
     rounds: int = 400,
+    allowed: float = 0.0,
     device: str | wp.Device = "cpu",
 ) -> Parted:
     """Move grains as little as it takes until none overlaps another or stands in a body.
@@ -67,6 +68,7 @@ def push_apart(
         bodies: Solids to leave: shapes, baked distances, or functions that give the signed distance of points.
         room: Where the grains stay; None for anywhere.
         rounds: Rounds of ten steps at most.
+        allowed: Overlap of two grains and depth in a body that may be left after them, in radii.
         device: Where grains are pushed apart.
     """
     rounds = require_count("rounds", rounds, least=1, most=_MOST_ROUNDS)
@@ -80,12 +82,14 @@ def push_apart(
     depth = _depths(points, sizes, bodies)
     inside = int((depth > 0.0).any(axis=0).sum())
     relaxation = Relaxation(points, sizes, room=room, device=device)
-    for _ in range(rounds):
-        placed = _outside(relaxation.positions, sizes, bodies)
+    for number in range(rounds):
+        share = 1.0 if 2 * number < rounds else 0.1  # between bodies that leave no room, each gets its part
+        placed = _outside(relaxation.positions, sizes, bodies, share)
         if (placed != relaxation.positions).any():
             relaxation.place(placed)
         deep, stuck = relaxation.depth(), float((_depths(placed, sizes, bodies) / sizes).max(initial=0.0))
-        if deep <= _DONE and stuck <= _DONE:
+        left = allowed if number == rounds - 1 else 0.0
+        if deep <= max(_DONE, 0.5 * left) and stuck <= max(_DONE, left):
             moved = float(np.linalg.norm(placed - points, axis=1).max(initial=0.0))
             return Parted(placed, before, inside, float(depth.max(initial=0.0)), moved)
         relaxation.push(10)
@@ -100,14 +104,14 @@ def _depths(points: Floats, radii: Floats, bodies: Sequence[Body]) -> Floats:
     return np.array([radii - _distance(body, points) for body in bodies]).reshape(len(bodies), len(points))
 
 
-def _outside(points: Floats, radii: Floats, bodies: Sequence[Body]) -> Floats:
-    """Centres moved out of the bodies along the slope of the distance, one body after the other."""
+def _outside(points: Floats, radii: Floats, bodies: Sequence[Body], share: float) -> Floats:
+    """Centres moved out of the bodies along the slope of the distance, or a share of the way, one after the other."""
     places = points.copy()
     for body in bodies:
         depth = SWELL * radii - _distance(body, places)
         stuck = np.flatnonzero(depth > (SWELL - 1.0 + 0.1 * _DONE) * radii)
         if len(stuck):
-            places[stuck] += depth[stuck, None] * _directions(body, places[stuck], 1e-3 * radii[stuck])
+            places[stuck] += share * depth[stuck, None] * _directions(body, places[stuck], 1e-3 * radii[stuck])
     return places
 
 

@@ -137,7 +137,7 @@ def as_spheres(positions: ArrayLike, radii: ArrayLike) -> tuple[Floats, Floats]:
     points = as_points(positions)
     try:
         sizes = np.broadcast_to(np.asarray(radii, dtype=np.float64), len(points)).copy()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"radii must be one number or one for each of {len(points)} spheres.") from None
     if not (np.isfinite(sizes).all() and (sizes > 0.0).all()):
         raise InvalidValue("radii must be finite and above 0 [m].")

@@ -117,7 +117,7 @@ def _pushed(
     """The bed after its grains were pushed apart, each world by itself, and the longest way of one [m]."""
     apart = _ASIDE * (float(np.ptp(bed.positions, axis=0).max()) + float(bed.radii.max()))
     aside = np.outer(worlds, [apart, 0.0, 0.0])
-    parted = push_apart(bed.positions + aside, bed.radii, [_Solid(body, apart) for body in bodies])
+    parted = push_apart(bed.positions + aside, bed.radii, [_Solid(body, apart) for body in bodies], allowed=2.0 * _DEEP)
     return bed.copy(positions=wrapped(parted.positions - aside, period)), parted.moved
 
 

@@ -296,7 +296,7 @@ class Ogden(Law):
     def __post_init__(self) -> None:
         try:
             terms = tuple((float(mu), float(alpha)) for mu, alpha in self.terms)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(
                 f"terms = {self.terms!r:.80} of Ogden cannot be used; give pairs of mu [Pa] and alpha."
             ) from None

@@ -33,7 +33,7 @@ def as_series(series: object, what: str) -> Series:
     """
     try:
         terms = tuple((float(share), float(time)) for share, time in cast(Series, series))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(
             f"{what} cannot be used; give pairs of a share and a time [s], such as ((0.1, 0.02), (0.05, 2.0))."
         ) from None
@@ -65,7 +65,7 @@ def steady_loss(loss: float, frequencies: Sequence[float] = (1.0, 100.0)) -> Ser
 
     try:
         low, high = map(float, frequencies)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         low = high = math.nan
     if not (is_number(loss) and 0.0 < loss <= _LARGEST):
         raise InvalidValue(f"a loss factor of {loss!r} cannot be made; give a number above 0 and at most {_LARGEST:g}.")

@@ -43,7 +43,7 @@ class Free(Named):
     def __post_init__(self) -> None:
         try:
             start = np.asarray(self.start, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"start of a free parameter must be numbers, not {self.start!r:.60}.") from None
         object.__setattr__(self, "start", start)
         if not is_among(self.scale, ("auto", "log", "linear")):

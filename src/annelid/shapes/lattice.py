@@ -7,7 +7,7 @@ A lattice knows geometry only. Masses, stiffnesses and materials are put on it b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,10 +15,13 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidValue
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number
 
+_MOST_COUNTED = 10**30
+_LARGEST = 1e9  # [m], of a cell
 _SIDES = (-1, 0, 1)
 _HALF_DIRECTIONS = [(x, y, z) for x, y, z in product(_SIDES, _SIDES, _SIDES) if (x, y, z) > (0, 0, 0)]
 _BYTES_A_CELL = 2000  # of a filled cell, with the mass and the thirteen springs that it becomes; measured
@@ -74,15 +77,14 @@ class Lattice:
     @classmethod
     def block(cls, nodes: tuple[int, int, int], pitch: float) -> Lattice:
         """A full block with that many nodes (masses) along x, y, z, one corner at the origin."""
-        counts = [int(n) for n in nodes if is_number(n) and n == int(n)] if isinstance(nodes, Iterable) else []
-        if len(counts) != 3 or len(nodes) != 3:
+        given = array_or_none(nodes)
+        counts = [int(n) for n in given.tolist() if is_number(n) and n == int(n)] if given.shape == (3,) else []
+        if len(counts) != 3:
             raise InvalidValue(f"a block needs three whole numbers of masses, not {nodes!r:.60}.")
         if min(counts) < 2:
             raise InvalidValue(f"a block needs at least 2 masses along each axis, not {tuple(counts)}.")
-        count = math.prod(counts)
-        require_memory(
-            f"a block of {count:.3g} masses", _BYTES_A_CELL * float(count), "use fewer masses along its edges"
-        )
+        count = float(min(math.prod(counts), _MOST_COUNTED))
+        require_memory(f"a block of {count:.3g} masses", _BYTES_A_CELL * count, "use fewer masses along its edges")
         _require_pitch(pitch)
         return cls(np.ones([n - 1 for n in counts], bool), float(pitch), np.zeros(3))
 
@@ -227,6 +229,8 @@ class Lattice:
 def _require_pitch(pitch: object) -> None:
     if not (is_number(pitch) and float(pitch) > 0.0):
         raise InvalidValue(f"pitch must be a positive length in metres, not {pitch!r}.")
+    if pitch > _LARGEST:
+        raise InvalidValue(f"pitch = {pitch:g} m is too long a cell; give at most {_LARGEST:g} m.")
 
 
 def _share(shape: Solid, low: np.ndarray, extent: np.ndarray) -> float:

@@ -23,7 +23,7 @@ def checked_points(points: ArrayLike, one: str, many: str) -> Floats:
     """
     try:
         array = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     if array.ndim != 2 or array.shape[1] != 3:
         raise InvalidMesh(f"the {many} must be numbers of shape [n, 3].")

@@ -21,7 +21,7 @@ def as_points(points: ArrayLike) -> Floats:
     """The points as floats of shape [n, 3]; anything else, and numbers that are not finite, are refused."""
     try:
         array = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"points must be numbers of shape [n, 3], not {type(points).__name__}.") from None
     if array.ndim != 2 or array.shape[1] != 3:
         raise InvalidValue(f"points must have the shape [n, 3], not {list(array.shape)}.")

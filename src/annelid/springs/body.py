@@ -19,7 +19,7 @@ from annelid.core.described import Described, extent
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number
-from annelid.core.options import Named, require_kind, require_word
+from annelid.core.options import Named, is_among, require_kind, require_word
 from annelid.core.quantity import require_distinct
 from annelid.core.sealed import Sealed
 from annelid.core.unlikely import warn_of_angle
@@ -207,13 +207,18 @@ class Body(Described, Named, Sealed):
         """A copy of another size: lengths times `factor`, masses by its cube, stiffness and damping by `factor`."""
         if not is_number(factor) or factor <= 0.0:
             raise InvalidValue(f"the scale factor must be positive, not {factor!r:.60}.")
-        center = self._center("a change of size", about)
+        center, factor = self._center("a change of size", about), float(factor)
+        with np.errstate(over="ignore", under="ignore"):
+            volume = np.float64(factor) ** 3
+            made = np.concatenate([factor * self.rest_lengths, volume * self.masses])
+        if not (np.isfinite(made) & (made > 0.0)).all():
+            raise InvalidValue(f"a body {factor:.3g} times as large has lengths or masses that numbers cannot hold.")
         twin = self.copy()
         twin.positions = center + factor * (self.positions - center)
         twin.rest_lengths = factor * self.rest_lengths
         twin.diameters = factor * self.diameters
-        twin.masses = factor**3 * self.masses
-        twin.volumes = factor**3 * self.volumes
+        twin.masses = volume * self.masses
+        twin.volumes = volume * self.volumes
         twin.stiffness = factor * self.stiffness
         twin.damping = factor * self.damping
         return twin
@@ -325,8 +330,8 @@ class Body(Described, Named, Sealed):
 
     def guide(self, where: Where, kind: Literal["line", "plane"], axis: str | Sequence[float]) -> Body:
         """Let masses move only along a line (direction `axis`) or in a plane (normal `axis`) through where they are."""
-        if kind not in ("line", "plane"):
-            raise InvalidValue(f"a guide is a 'line' or a 'plane', not {kind!r}.")
+        if not is_among(kind, ("line", "plane")):
+            raise InvalidValue(f"a guide is a 'line' or a 'plane', not {kind!r:.60}.")
         unit, chosen = _unit("the axis of a guide", axis), self.indices(where)
         self.guides[chosen] = ON_LINE if kind == "line" else ON_PLANE
         self.guide_axes[chosen] = unit
@@ -456,7 +461,7 @@ def _unit(what: str, axis: str | Sequence[float]) -> np.ndarray:
     """The direction of a vector, which must have one, or of 'x', 'y' or 'z'."""
     try:
         vector = np.eye(3)["xyz".index(axis)] if isinstance(axis, str) and len(axis) == 1 else np.asarray(axis, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         vector = np.zeros(0)
     length = np.linalg.norm(vector)
     if vector.shape != (3,) or not (np.isfinite(length) and length > 0.0):

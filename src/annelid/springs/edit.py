@@ -135,7 +135,7 @@ class Editor:
             raise InvalidValue("positions of new masses must be finite numbers of shape [k, 3].")
         try:
             speeds = np.broadcast_to(np.asarray(velocities, float), points.shape)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             speeds = np.full(points.shape, np.nan)
         if not np.isfinite(speeds).all():
             raise InvalidValue("velocities of new masses must be finite numbers of shape [k, 3], or one for all.")
@@ -166,7 +166,7 @@ class Editor:
                 array = np.broadcast_to(given, shape).copy()
             except InvalidValue:
                 raise
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise InvalidValue(
                     f"{name} of {len(handles)} masses must be one value for all or an array of shape {list(shape)}, "
                     f"not {value!r:.60}."

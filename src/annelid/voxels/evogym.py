@@ -74,7 +74,7 @@ def from_structure(structure: Any, connections: Any = None, *, materials: Mappin
     try:
         given = np.asarray(structure, float)
         whole = given.ndim == 2 and 0 < given.size <= MOST_CELLS and bool((given == np.round(given)).all())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
         raise InvalidValue(f"a structure must be a 2-D array of whole numbers, not {structure!r:.60}.")

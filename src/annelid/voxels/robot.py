@@ -230,7 +230,7 @@ class Robot(Described):
         """The robot with a force on its masses [N], shape [width, height, 4, 2], for some time [s]."""
         try:
             forces = np.asarray(forces, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             forces = np.empty(0)
         if forces.shape != (*self.grid.shape, 4, 2) or not np.isfinite(forces).all():
             raise InvalidValue(f"forces on masses must be finite, of shape {(*self.grid.shape, 4, 2)}.")

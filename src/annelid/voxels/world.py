@@ -20,6 +20,9 @@ from annelid.voxels.obstacles import Obstacle, touched_by_voxels
 from annelid.voxels.terrain import Terrain
 
 PRECISIONS = {"float32": wp.float32, "float64": wp.float64}
+_SHORTEST, _LONGEST = 1e-15, 1e3
+"""Time steps [s] that stiffness by the square of a step leaves within single precision, with room to spare."""
+
 _LONGEST_INTERVAL = 2**31 - 2  # steps are counted in 32 bits within it
 _BYTES_A_VOXEL = 2000  # while worlds are compiled, about
 
@@ -51,6 +54,10 @@ class World(Brief, Named):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", step_or("dt", self.dt, World.dt))
+        if not _SHORTEST <= self.dt <= _LONGEST:
+            raise InvalidValue(
+                f"dt = {self.dt:g} s cannot be used; give a time step from {_SHORTEST:g} to {_LONGEST:g} s."
+            )
         steps = self.control_interval
         if not is_number(steps) or not 0 <= steps <= _LONGEST_INTERVAL or steps % 1:
             raise InvalidValue(

@@ -142,7 +142,7 @@ def _places(positions: Any, count: int) -> np.ndarray:
     """Where robots are, a row each."""
     try:
         return np.broadcast_to(np.asarray(positions, float), (count, 3))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(
             f"positions must be numbers of shape [3], or [{count}, 3] for the {count} robots, not {positions!r:.60}."
         ) from None

@@ -184,7 +184,7 @@ class Robot(Described):
         """One number a cell."""
         try:
             values = np.asarray(vars(self)[name], float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"{name} of a robot must be a number, or one a cell.") from None
         if values.shape not in ((), self.grid.shape):
             raise InvalidValue(

@@ -128,7 +128,7 @@ def _measured(curve: Any) -> tuple[tuple[float, float], ...]:
     """Points of a curve: rising, and nowhere steeper than at first, or unloading would give energy."""
     try:
         points = np.asarray(curve, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         points = np.empty(0)
     if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
         raise InvalidValue(f"the curve of a voxel must be pairs of strain and stress, not {curve!r:.60}.")

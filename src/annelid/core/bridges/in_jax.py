@@ -69,7 +69,7 @@ class JaxRollout(Bridge):
             return given
         try:
             values = np.asarray(given, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"parameter {name!r} must be given as numbers, not {given!r:.60}.") from None
         return self._jax.device_put(values, self._device)
 

@@ -119,7 +119,7 @@ class Sensitivity:
     def _vectors(self, what: str, given: ArrayLike) -> np.ndarray:
         try:
             array = np.asarray(given, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.zeros(0)
         if array.shape != (self._model.node_count, 3) or not np.isfinite(array).all():
             raise InvalidValue(f"{what} must be finite numbers of shape [{self._model.node_count}, 3].")

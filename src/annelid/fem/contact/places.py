@@ -33,7 +33,7 @@ def on_device(given: Any, dtype: Any, worlds: int, what: str, device: wp.Device)
     width: tuple[int, ...] = () if truths else (len(dtype()),)
     try:
         values = as_truths(what, given) if truths else np.asarray(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.empty(0)
     if values.shape not in (width, (worlds, *width)) or not np.isfinite(values).all():
         each = "true or false" if truths else f"{width[0]} finite numbers"

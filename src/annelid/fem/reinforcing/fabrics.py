@@ -72,7 +72,7 @@ class Fabric(Named):
         """Young's moduli along and across the warp [Pa]."""
         try:
             given = np.asarray(self.modulus, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             given = np.empty(0)
         if given.shape not in ((), (2,)) or np.asarray(self.modulus).dtype == bool:
             raise InvalidValue(f"modulus of {self.name} must be a number or two [Pa], not {self.modulus!r}.")

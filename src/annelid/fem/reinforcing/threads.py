@@ -135,7 +135,7 @@ def _paths(given: Any, name: str) -> Sequence[Any]:
 def _as_path(given: Any, name: str) -> np.ndarray:
     try:
         path = np.array(given, float)
-    except (TypeError, ValueError):  # words, or points of different lengths
+    except (TypeError, ValueError, OverflowError):  # words, or points of different lengths
         path = np.empty(0)
     if path.ndim != 2 or path.shape[1] != 3 or len(path) < 2 or not np.isfinite(path).all():
         raise InvalidValue(f"the path of {name} must be at least two points of three finite numbers [m], shape [p, 3].")

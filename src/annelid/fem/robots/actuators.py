@@ -100,7 +100,8 @@ class Cable(Actuator):
         effort, _ = self.limits()
         if effort.low < 0.0:
             raise InvalidValue(f"tension of {self.name}: a cable cannot push, so {effort.low:g} N is no limit; give 0.")
-        if not isinstance(self.through, (Sequence, np.ndarray)) or isinstance(self.through, str):
+        listed = isinstance(self.through, Sequence) or (isinstance(self.through, np.ndarray) and self.through.ndim > 0)
+        if not listed or isinstance(self.through, str):
             raise InvalidValue(
                 f"cable {self.name!r} passes through {self.through!r:.60}; give a list of nodes and places."
             )
@@ -294,7 +295,7 @@ class Slide(Actuator):
 def _require_direction(direction: Sequence[float], name: str) -> None:
     try:
         along = np.asarray(direction, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         along = np.empty(0)
     if along.shape != (3,) or not (np.isfinite(along).all() and along.any()):
         raise InvalidValue(f"direction of {name} must be three finite numbers, not all 0, not {direction!r}.")

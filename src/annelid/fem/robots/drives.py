@@ -314,7 +314,7 @@ def _waypoints(cable: Cable, solid: Solid) -> tuple[np.ndarray, np.ndarray]:
 def _place(point: Any, name: str) -> np.ndarray:
     try:
         place = np.asarray(point, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         place = np.empty(0)
     if place.shape != (3,) or not np.isfinite(place).all():
         raise InvalidValue(f"{name} passes {point!r}; give the number of a node, or three finite coordinates [m].")

@@ -57,7 +57,7 @@ class Effector(Named):
     def _finite(self, target: ArrayLike, shapes: Sequence[tuple[int, ...]], what: str) -> np.ndarray:
         try:
             array = np.asarray(target, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             array = np.empty(0)
         if array.shape not in shapes or not np.isfinite(array).all():
             raise InvalidValue(f"the target of {self.name} must be {what}, not {target!r}.")

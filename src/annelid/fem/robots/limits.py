@@ -42,7 +42,7 @@ class Limits:
         """
         try:
             low, high = (span, span) if isinstance(span, float | Real) else span
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"{name} = {span!r} cannot be used; give two numbers, or one to hold it at.") from None
         _require_usable(name, low, high, rate)
         return cls(float(low), float(high), float(rate))
@@ -100,4 +100,9 @@ def _require_usable(name: str, low: float, high: float, rate: float) -> None:
 
 def _is_end(value: object) -> bool:
     """Whether a value is a number, perhaps an infinite one; truth values are none."""
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # a whole number beyond all others
+        return False

@@ -26,9 +26,9 @@ def attached(solid: Solid, points: ArrayLike, name: str) -> tuple[np.ndarray, np
     """
     try:
         where = np.atleast_2d(np.asarray(points, float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         where = np.empty((0, 0))
-    if where.ndim != 2 or where.shape[1] != 3 or not np.isfinite(where).all():
+    if where.ndim != 2 or where.shape[1] != 3 or not len(where) or not np.isfinite(where).all():
         raise InvalidValue(f"a point of {name} must be three finite numbers [m], not {points!r}.")
     found, weights = Locator(solid.nodes, solid.elements[:, :4]).locate(where)
     outside = np.flatnonzero(weights.min(axis=1) < -_OUTSIDE)

@@ -317,7 +317,7 @@ def _numbers(given: ArrayLike) -> np.ndarray:
     """Values as numbers; not a number where they are none."""
     try:
         return np.array(given, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)
 
 

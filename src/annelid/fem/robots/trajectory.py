@@ -66,7 +66,7 @@ def _places(points: ArrayLike) -> np.ndarray:
     """The points of a path [m], shape [p, 3]."""
     try:
         found = np.asarray(points, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = np.empty(0)
     if found.ndim != 2 or len(found) == 0 or found.shape[1] != 3 or not np.isfinite(found).all():
         raise InvalidValue(

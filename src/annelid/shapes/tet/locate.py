@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from annelid.shapes.values import Floats, Indices, as_points
 
 _FIRST_GUESSES = 16
+_FARTHEST = 1e100  # [m]: farther away, squares of distances overflow
 _INSIDE = -1e-9
 """A weight above this is taken as inside: rounding, not geometry."""
 _PAIRS_AT_ONCE = 1 << 21
@@ -32,7 +33,7 @@ class Locator:
 
         The elements with the nearest centres are tried first; points in none of them are tried against all elements.
         """
-        where = as_points(points)
+        where = np.clip(as_points(points), -_FARTHEST, _FARTHEST)
         if len(where) == 0:
             return np.empty(0, dtype=np.int32), np.empty((0, 4))
         count = min(_FIRST_GUESSES, len(self._tetrahedra))

@@ -113,7 +113,7 @@ def _rim(cells: int) -> Indices:
 def _rising(name: str, values: ArrayLike, *, least: int = 2) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.empty(0)
     if array.ndim != 1 or len(array) < least or not np.isfinite(array).all() or (np.diff(array) <= 0.0).any():
         shown = values if array.size < 10 else f"{array.size} numbers"

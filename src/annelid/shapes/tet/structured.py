@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidValue
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.sections import MOST_CELLS, disk, rectangle, steps
@@ -32,7 +33,7 @@ def tet_beam(
         cells: Hexahedra along length, width and height; six tetrahedra each.
         axis: 'x', 'y', 'z' or a vector.
     """
-    if not isinstance(cells, Sequence | np.ndarray) or len(cells) != 3:
+    if not isinstance(cells, Sequence | np.ndarray) or array_or_none(cells).shape != (3,):
         raise InvalidValue(f"cells = {cells!r} cannot be used; give three numbers: along length, width and height.")
     along, across, up = (require_count("cells", count, least=1, most=MOST_CELLS) for count in cells)
     half_width, half_height = 0.5 * require_positive("width", width), 0.5 * require_positive("height", height)
