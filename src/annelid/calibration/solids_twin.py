@@ -213,10 +213,12 @@ class SolidsTwin:
 
 def _go_on(state: Any, before: Any) -> None:
     """Begin with what a motion left behind."""
-    for name in ("positions", "velocities", "efforts", "commands"):
-        getattr(state, name).assign(getattr(before, name))
-    for name, array in vars(before.history).items():
-        getattr(state.history, name).assign(array)
+    for mine, its, names in (
+        (state, before, ("positions", "velocities", "efforts", "commands")),
+        (state.history, before.history, vars(before.history)),
+    ):
+        for name in names:
+            vars(mine)[name].assign(vars(its)[name])
 
 
 def _rows(constants: Mapping[str, np.ndarray]) -> list[dict[str, float]]:

@@ -18,7 +18,7 @@ import warp as wp
 from numpy.typing import ArrayLike
 
 from annelid.core.distinct import distinct_rows
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.options import require_kind, spelled_out
 from annelid.fem.contact.contacts import Placed
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
@@ -28,6 +28,7 @@ from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.touching import TouchingRobot
+from annelid.fem.robots.within import Within
 
 _STILL = 1e-9  # of the size: a move that counts as none
 _FAR = 0.1  # of the size: most that one iteration may move a node
@@ -104,14 +105,30 @@ class Forward:
         """Bring the robot to rest; the number of parts in which efforts were applied.
 
         Args:
-            efforts: Efforts to go to, all of them or some by name; those it has unless told, and those at which
-                actuators are held.
+            efforts: Efforts to go to, all of them or some by name, as far as limits of efforts and strokes, and their
+                rates where `dt` is given, let actuators go. By default those it has, and those at which actuators are
+                held, whatever their limits.
 
         Raises:
             NoEquilibrium: The robot collapses; it then is in the last equilibrium on the way.
         """
-        robot = self.robot
-        begin, goal = robot.efforts.copy(), self._goal(efforts)
+        goal = self._goal(efforts)
+        if efforts is None:
+            return self._go(goal)
+        within = Within(self.robot, goal, self.dt)
+        if within.idle:
+            return self._go(within.goal)
+        if self._touching is not None:
+            raise Unsupported(
+                "a robot that touches with friction", "stop actuators at limits of their strokes",
+                ("fem.inverse_simulation",), "Leave out limits of growth, pull and travel, and their rates.",
+            )  # fmt: skip
+        begin = Posture.of(self.robot)
+        return within.follow(self._go, lambda: begin.restore(self.robot))
+
+    def _go(self, goal: np.ndarray) -> int:
+        """Go to the equilibrium under efforts, in as many parts as need be."""
+        robot, begin = self.robot, self.robot.efforts.copy()
         if self._touching is not None:
             return self._go_touching(self._touching, begin, goal)
         last = Posture.of(robot)

@@ -180,17 +180,16 @@ class ForwardSolver(RobotSolver):
         """Efforts and strokes by name after so many steps."""
         if self.script is not None:
             return _by_name(self.script, step * self.dt, "efforts")
-        robot, given = self.robot, {}
-        for channel, wanted in zip(self._channels.every, self._channels.values(state.commands, step), strict=True):
-            before = robot.limits[channel.number][1].low if channel.by_stroke else float(robot.efforts[channel.number])
-            given[channel.control.name] = channel.towards(wanted, before, self.dt)
-        return given
+        values = self._channels.values(state.commands, step)
+        return {channel.control.name: value for channel, value in zip(self._channels.every, values, strict=True)}
 
     def _step(self, state: ForwardState, step: int) -> None:
         efforts = {}
         for name, value in self._given(state, step + 1).items():
-            if self.robot.limits[self.robot.number(name)][1].held:
-                self.robot.hold(name, value)
+            stroke = self.robot.limits[self.robot.number(name)][1]
+            if stroke.held:
+                most = stroke.rate * self.dt
+                self.robot.hold(name, stroke.low + min(max(value - stroke.low, -most), most))
             else:
                 efforts[name] = value
         self.forward.settle(efforts)
@@ -263,8 +262,9 @@ def forward_simulation(
     """A simulation in which the efforts of a robot are given: it goes from equilibrium to equilibrium.
 
     Without a script they are commanded: each actuator that is neither closed nor held at one value is a channel of
-    `simulation.controls`, with its name, its limits and its unit. A command that goes faster than the rate of the
-    actuator is followed at that rate.
+    `simulation.controls`, with its name, its limits and its unit. Efforts and strokes, from a script or commanded, are
+    followed as far and as fast as the limits of the actuator let it: it stops at a limit of its stroke and exerts what
+    that takes, and gives way where a stroke would take more than its effort.
 
     Args:
         robot: The robot; it is brought to rest.
