@@ -129,7 +129,7 @@ AIR = fem.Pneumatic(name="air", pressure=(0.0, 1e4))
         (tube, {"controls": {"air": 1e3}}, {}, "control"),
         (tube, {"controls": {"air": 2e4}}, {"actuators": [AIR]}, "20000 for control 'air' .* outside 0 to 10000"),
         (tube, {}, {"actuators": [fem.Pneumatic(name="air", closed=True)]}, "only exerts a pressure"),
-        (tube, {}, {"actuators": [fem.Pneumatic(name="air", pressure=(0, 1), growth_rate=1.0)]}, "only exerts"),
+        (tube, {}, {"actuators": [fem.Pneumatic(name="air", pressure=(0, 1e4), growth_rate=1.0)]}, "only exerts"),
         (tube, {}, {"ramp": 0.1}, "ramp of world says nothing"),
         (tube, {}, {"worlds": 2}, "worlds of world says nothing"),
         (arm, {"pressures": {0: 1e3}}, {}, "but springs have no cavities"),

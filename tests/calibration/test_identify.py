@@ -300,3 +300,23 @@ def test_the_command_refuses_what_is_no_calibration(tmp_path: Path) -> None:
         calibration_of(f"{path}:thin")
     with pytest.raises(AnnelidError, match="is no Python file"):
         calibration_of("swing")
+
+
+@pytest.mark.parametrize("made", [beam, solid])
+def test_tracks_that_do_not_move_are_refused(made: Any) -> None:
+    """A motion that exploded and stayed finite won: 30.6 ± 0.027."""
+    body, markers = made(), {"a": (0.05, 0.0, 0.0), "b": (0.1, 0.0, 0.0)}
+    name = "stiffness_factor" if made is beam else "youngs_modulus"
+    seen = Tracks(TIMES, np.broadcast_to(list(markers.values()), (31, 2, 3)).copy(), tuple(markers))
+    seen.places[3, 1] = np.nan
+    plan = Calibration(body, [Run(seen, name="still")], markers, {name: 1.0}, reach=0.1, world=WORLD)
+    with pytest.raises(InvalidValue, match="no marker moves in run 'still'"):
+        identify(plan)
+
+
+def test_motions_that_diverge_and_stay_finite_count_as_bad() -> None:
+    plan = Calibration(beam(), [Run(tracks(), name="swing")], MARKERS, {"stiffness_factor": 1.0}, world=WORLD)
+    (comparison,) = plan.comparisons(plan.runs, "cpu", 1)
+    copies = {"stiffness_factor": np.array([1.0, 28.8])}
+    assert np.isfinite(comparison.twin.motion(copies, comparison.times)).all()  # 1e90 mm away
+    assert np.isfinite(comparison.model(copies, comparison.end)).all(axis=(1, 2, 3)).tolist() == [True, False]

@@ -17,6 +17,7 @@ NUISANCES: Mapping[str, int] = {"none": 0, "shift": 3, "rigid": 6}
 
 _UNITS = {"mm": ("millimetres", 300.0, 3000.0), "cm": ("centimetres", 30.0, 300.0)}
 """Units that are guessed, and the ratios of lengths from and to which they are."""
+_STILL, _LOST = 1e-6, 1e3  # of the size of what markers span: a motion that is none, and one that has diverged
 _SLOW = 1.0  # seconds between two moments from which a motion is not filmed
 
 
@@ -58,11 +59,21 @@ class Comparison:
             self.measured = _mean(places[np.isin(tracks.times, late)])[None]
         self.columns = run.columns
         self.names = tracks.names
+        self._rest = rest
+        spans = [np.abs(rest).max(), np.ptp(rest, axis=0).max(), np.nanmax(np.abs(self.measured - rest), initial=0.0)]
+        self._size = float(max(spans)) or np.inf
 
     @property
     def end(self) -> float:
         """When the motion ends [s]."""
         return float(self.times[-1])
+
+    @property
+    def still(self) -> bool:
+        """Whether no marker moves though a motion that begins as built is compared."""
+        first = np.where(np.isfinite(self.measured), self.measured, np.inf).min(axis=0)
+        moved = float(np.nanmax(self.measured - first, initial=0.0))
+        return self.run.motion and self.run.start == "rest" and moved <= _STILL * self._size
 
     def within(self, window: float) -> np.ndarray:
         """Whether each moment lies in a window of time that begins with the motion, shape [t]."""
@@ -73,6 +84,8 @@ class Comparison:
         chosen = self.within(window)
         if self.run.motion:
             places = self.twin.motion(constants, self.times[chosen])
+            near = (np.abs(places - self._rest) <= _LOST * self._size).all(axis=(1, 2, 3))
+            places = np.where(near[:, None, None, None], places, np.nan)  # some diverge and stay finite
         else:
             places = self.twin.settled(constants)[:, None]
         return np.array([registered(each, self.measured[chosen], self.registration) for each in places])

@@ -69,6 +69,7 @@ def identify(
     predicted = calibration.comparisons(calibration.held_out, device, threads)
     windows = default_windows(fitted, calibration.windows)
     nuisances = NUISANCES[calibration.registration] * len(fitted)
+    _require_motion(fitted)
     _require_data(space, fitted, windows[0], nuisances)
     together = all(each.twin.together for each in fitted)
     how = GaussNewton(iterations=iterations, tries=_SIDE_BY_SIDE if together else 1)
@@ -138,6 +139,16 @@ def _identified(
 def _compared(one: Comparison, space: Space, at: np.ndarray, *, held_out: bool) -> Compared:
     model = one.model(space.values(at[None]), one.end)[0]
     return Compared(one.run.name, held_out, one.names, one.run.axes, one.times, one.measured, model)
+
+
+def _require_motion(comparisons: Sequence[Comparison]) -> None:
+    """Refuse runs to fit in which no marker moves."""
+    for each in comparisons:
+        if each.still:
+            raise InvalidValue(
+                f"no marker moves in run {each.run.name!r}, which says nothing of a motion that begins as built: give "
+                "motion=False if the body has settled there, start='settled' if it rests under loads, or leave it out."
+            )
 
 
 def _require_data(space: Space, comparisons: Sequence[Comparison], window: float, nuisances: int) -> None:
