@@ -14,6 +14,7 @@ import warp as wp
 from annelid.core.device import undisturbed
 from annelid.core.errors import InvalidValue, SimulationDiverged
 from annelid.core.events import Breakpoint, Event
+from annelid.core.interrupts import held_back
 from annelid.core.numbers import is_number
 from annelid.core.pacing import Pacer, Rhythm, paced
 from annelid.core.replay import Graphs
@@ -61,6 +62,7 @@ class March(Generic[S]):
         self.breakpoints: list[Breakpoint] = []
         self.pacers: list[Pacer] = []
         self._good_steps = 0
+        self._counted = True  # whether steps are those of the state
         self._copies = Graphs(solver.device, kept=2)
         self._places = addresses(bundle(state=self.state, good=self.good))
         self._check_every, self._between = 1, SECONDS_BETWEEN_CHECKS
@@ -97,6 +99,11 @@ class March(Generic[S]):
             return hit or self._reached()
         return None
 
+    @property
+    def overdue(self) -> bool:
+        """Whether an observer was to be called at this step and was not, because Ctrl-C came before."""
+        return any(watch.rhythm.due <= self.steps for watch in self.watches)
+
     def check(self, simulation: Any) -> Breakpoint | None:
         """Look for divergence and conditions, and remember the state if it is good."""
         if self._unchecked == 0:
@@ -109,10 +116,11 @@ class March(Generic[S]):
                 return hit[1]
             if step is not None:
                 self._fail(step)
-            if isinstance(self.solver, Eventful):
-                self.events.extend(self.solver.collect_events(self.state, self.good))
-            self._choose_interval()
-            self._remember()
+            with held_back(firmly=True):  # what has happened is told once
+                if isinstance(self.solver, Eventful):
+                    self.events.extend(self.solver.collect_events(self.state, self.good))
+                self._choose_interval()
+                self._remember()
         return next((b for b in list(self.breakpoints) if _in_python(b) and b.condition(simulation)), None)
 
     def after_jump(self) -> None:
@@ -164,13 +172,19 @@ class March(Generic[S]):
             for pacer in self.pacers:
                 if step % pacer.every == 0:
                     pacer.act(self.state, step)
+            self._counted = False
             try:
                 with self.undisturbed():
                     self.solver.advance(self.state, until - step)
             except BaseException:
-                self.steps = int(self.state.clock.numpy()[0])
+                self.recount()
                 raise
-            self.steps = until
+            self.steps, self._counted = until, True
+
+    def recount(self) -> None:
+        """Count the steps of a call that something has ended, Ctrl-C for one."""
+        if not self._counted:
+            self.steps, self._counted = int(self.state.clock.numpy()[0]), True
 
     @property
     def _unchecked(self) -> int:
@@ -179,15 +193,20 @@ class March(Generic[S]):
 
     def _due(self) -> bool:
         """Whether an observer or a breakpoint is due at exactly this step."""
-        return any(w.rhythm.due <= self.steps for w in self.watches) or self._reached() is not None
+        return self.overdue or self._reached() is not None
 
     def _reached(self) -> Breakpoint | None:
         return next((b for b in self.breakpoints if b.step == self.steps), None)
 
     def _call_observers(self, simulation: Any) -> None:
+        """Call those that are due; one that Ctrl-C has ended is due again, one that has failed is not."""
         for watch in [w for w in self.watches if w.rhythm.due <= self.steps]:
+            try:
+                watch.callback(simulation)
+            except Exception:
+                watch.rhythm.count += 1
+                raise
             watch.rhythm.count += 1
-            watch.callback(simulation)
 
     def _choose_interval(self) -> None:
         """Take as many steps from check to check as last the wanted time, by the speed of the last ones."""
@@ -209,9 +228,10 @@ class March(Generic[S]):
 
     def _return_to(self, step: int) -> None:
         """Go back to a step between the last check and now by repeating the steps up to it: they come out the same."""
-        copy_state(self.good, self.state)
-        self.solver.clear_divergence()
-        self.steps = self._good_steps
+        with held_back(firmly=True):
+            copy_state(self.good, self.state)
+            self.solver.clear_divergence()
+            self.steps = self._good_steps
         self._take(step - self.steps)
         self.solver.diverged_at()
         self.solver.clear_divergence()

@@ -112,12 +112,14 @@ class Relay:
                     launches.append(launch)
                     table[number, rank, places[rank]] = launch.addresses()
                     places[rank] += 1
-        self._legs, self._launches = [list(leg) for leg in legs], launches
+        self._legs = []  # suit nobody, should Ctrl-C come before all is there
+        self._launches = launches
         self._table, self._counters, self._calls = (
             wp.array(table.ravel(), dtype=wp.uint64, device="cpu"),
             counters,
             calls,
         )
+        self._legs = [list(leg) for leg in legs]
         return True
 
 

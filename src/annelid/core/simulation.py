@@ -27,7 +27,7 @@ from annelid.core.errors import AnnelidError, InvalidValue, LeftBehind
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
-from annelid.core.interrupts import raise_noted
+from annelid.core.interrupts import held_back, raise_noted
 from annelid.core.march import SECONDS_BETWEEN_CHECKS, March, Watch
 from annelid.core.numbers import is_number
 from annelid.core.options import require_callable, require_kind, require_words
@@ -329,6 +329,8 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
             if recorder.closed:
                 simulation._end_recording(recorder, write)
                 return
+            if recorder.has(simulation.step_count):  # Ctrl-C has come between the frame and the count of it
+                return
             try:
                 recorder.write(simulation.snapshot(chosen))
             except InvalidValue:
@@ -336,9 +338,14 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
                     raise
 
         with self.gate:  # no frame comes before the first
-            self.observe(write, every=every)
-            self._recordings.append((recorder, write))
-            write(self)
+            try:
+                self.observe(write, every=every)
+                self._recordings.append((recorder, write))
+                write(self)
+            except BaseException:  # nobody could close it
+                self._end_recording(recorder, write)
+                recorder.close()
+                raise
         return recorder
 
     def _end_recording(self, recorder: Recorder, write: Observer) -> None:
@@ -421,6 +428,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         require_kind("the scene of a checkpoint", scene, str, "a name")
         require_kind("the file of a scene", file, str, "a text")
         with self.gate, self._march.undisturbed():
+            self._march.recount()
             changes = self.solver.changes() if isinstance(self.solver, Changing) else {}
             identity, steps = self.solver.fingerprint(), self.step_count
             save_checkpoint(
@@ -431,7 +439,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         """Continue from a checkpoint of the same model; on any error the simulation is as it was before."""
         self._refuse_inside("load")
         self._require_idle()
-        with self.gate, self._march.undisturbed():
+        with self.gate, self._march.undisturbed(), held_back(firmly=True):
             self._require_idle()
             self._march.steps = load_checkpoint(as_path(path), self.solver.fingerprint(), self.dt, self._fill)
             self._march.after_jump()
@@ -488,7 +496,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         """
         self._refuse_inside("reset")
         self._require_idle()
-        with self.gate, self._march.undisturbed():
+        with self.gate, self._march.undisturbed(), held_back(firmly=True):
             self._require_idle()
             mask = None if worlds is None else self._mask(worlds)
             self.parameters.redraw(mask)
@@ -521,9 +529,13 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         self._require_idle()
         with self.gate:
             self._require_idle()
+            self._march.recount()
             self._runs.wish = None
-            with self._runs.driving():
-                yield
+            try:
+                with self._runs.driving():
+                    yield
+            finally:
+                self._march.recount()
 
     def _require_idle(self) -> None:
         """Refuse while it runs in its own thread; an error of the last run that nobody was told of is raised here."""
@@ -555,7 +567,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
         """Advance to a step, or to what ends the run before it, holding the gate."""
-        while self.step_count < goal:
+        while self.step_count < goal or self._march.overdue:
             event = self._ended(self._march.chunk(goal, self))
             if event is not None:
                 return event

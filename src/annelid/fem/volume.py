@@ -82,7 +82,9 @@ class VtuSeries:
         self._frames: list[tuple[float, str]] = []
 
     def __call__(self, simulation: Simulation[Any]) -> None:
-        """Write the simulation as it stands."""
+        """Write the simulation as it stands, once at a time."""
+        if self._frames and self._frames[-1][0] == simulation.time:
+            return  # Ctrl-C has come between the frame and the count of it
         name = f"{self._path.stem}.frames/frame_{len(self._frames):04d}.vtu"
         write_vtu(self._path.parent / name, simulation, world=self._world)
         self._frames.append((simulation.time, name))

@@ -91,7 +91,7 @@ class Workspace:
         """Point the structures at the arrays of a state; returns whether they pointed elsewhere before."""
         if self._bound is state:
             return False
-        self._bound = state
+        self._bound = None  # until all is pointed there, should Ctrl-C come before
         arrays = state_arrays(state)
         for grains in (self.here, self.there):
             _point(grains, self._of_grains, arrays)
@@ -106,6 +106,7 @@ class Workspace:
         self.bodies.unlisted.fill_(1)
         wp.launch(call_short_lists, self.model.world_count, [self.model.parameters, self.lists], device=self.device)
         self.find_guests()
+        self._bound = state
         return True
 
     def falls_short(self, state: State) -> bool:

@@ -15,6 +15,7 @@ from annelid.control.bank import TABLE_ROWS
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
+from annelid.core.interrupts import held_back
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.scenery import Scenery
@@ -341,8 +342,9 @@ class Solver:
 
     def _launch(self, steps: int) -> None:
         if self._team is not None:
-            self.launch(team_kernel, steps)
-            self._motion.clock.numpy()[0] += steps
+            with held_back(firmly=True):  # steps that are taken are counted
+                self.launch(team_kernel, steps)
+                self._motion.clock.numpy()[0] += steps
         else:
             self.launch(block_kernel, steps)
             wp.launch(advance_clock, 1, [steps, self._motion.clock], device=self.device)
@@ -357,13 +359,14 @@ class Solver:
         """Point the kernels at this state."""
         if self._bound is state and self.model.features.varied == state.variation.there:
             return
-        self._bound = state
+        self._bound = None  # until all is pointed there, should Ctrl-C come before
         self._prepared = -1
         self.model.features = replace(self.model.features, varied=state.variation.there)
         self._motion.parameters = state.variation.values
         for name, array in state_arrays(state).items():
             if not name.startswith("variation."):
                 setattr(self._motion, name, array)
+        self._bound = state
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

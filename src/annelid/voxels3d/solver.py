@@ -13,6 +13,7 @@ import warp as wp
 from annelid.core.controls import Commanded, Control, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import FileFormatError, InvalidValue
+from annelid.core.interrupts import held_back
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
 from annelid.core.replay import Graphs
@@ -152,8 +153,9 @@ class Solver:
         model = self.model
         if self._team is not None:
             arguments = [steps, int(self._divided), model.tables, self._motion]
-            self._team.run(team_kernel(model.real), arguments)
-            state.clock.numpy()[0] += steps
+            with held_back(firmly=True):  # steps that are taken are counted
+                self._team.run(team_kernel(model.real), arguments)
+                state.clock.numpy()[0] += steps
             return
         largest = int(np.diff(model.first_of_world).max())
         if largest > _LARGE and not model.tables.touching:
@@ -314,10 +316,11 @@ class Solver:
         """Point the kernels at this state."""
         if self._bound is state:
             return
-        self._bound = state
+        self._bound = None  # until all is pointed there, should Ctrl-C come before
         self._graphs.clear()
         for name, array in state_arrays(state).items():
             setattr(self._motion, name, array)
+        self._bound = state
 
     def _scratch(self) -> Any:
         model, types, device = self.model, self.model.types, self.device

@@ -20,6 +20,7 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.core.file_locks import is_there, try_lock
 from annelid.core.files import make_folder_of
+from annelid.core.interrupts import held_back
 from annelid.core.locks import RankedLock
 from annelid.core.recording.file_kinds import annelid_version
 from annelid.core.recording.layout import WORD, Slot, describe, parse
@@ -38,7 +39,8 @@ class Recorder:
 
     Numbers are stored in float64, everything else in float32. A frame survives a kill of the process as soon as `write`
     returns; one that could not be written, because the disk is full, is missing, and those before and after it are not.
-    Calls from several threads are taken one after another.
+    Calls from several threads are taken one after another, and Ctrl-C comes after them, so that what is remembered of
+    the file is what is in it.
 
     Args:
         path: File to write; missing folders are made. One that another recorder writes is refused.
@@ -56,7 +58,7 @@ class Recorder:
         self._layouts: dict[str, tuple[int, tuple[Slot, ...]]] = {}
         self._stored: dict[_Key, _Stored] = {}
         self._frames = self._events = self._segment = 0
-        self._last_time, self._jumped = -np.inf, False
+        self._last_time, self._last_step, self._jumped = -np.inf, -1, False
         self._end = 0
         self._file = _opened(self.path)
         self._append(MAGIC, encoded(HEADER, header))
@@ -68,7 +70,7 @@ class Recorder:
 
     def write(self, snapshot: Snapshot) -> None:
         """Append a frame; times may not decrease within a segment."""
-        with self._lock:
+        with held_back(firmly=True), self._lock:
             self._check_open()
             if not self._jumped and not snapshot.time >= self._last_time:
                 raise InvalidValue(
@@ -89,16 +91,21 @@ class Recorder:
             self._layouts[text] = number, slots
             self._stored.update(fresh)
             self._segment, self._last_time, self._jumped = segment, snapshot.time, False
+            self._last_step = snapshot.step
             self._frames += 1
+
+    def has(self, step: int) -> bool:
+        """Whether the last frame is that of a step, and the simulation has not jumped since."""
+        return not self._jumped and self._last_step == step
 
     def new_segment(self) -> None:
         """Let the next frame begin a new segment, at any time: the simulation has jumped."""
-        with self._lock:
+        with held_back(firmly=True), self._lock:
             self._jumped = True
 
     def event(self, time: float, name: str, text: str = "") -> None:
         """Append an event: something that happened at a time [s]."""
-        with self._lock:
+        with held_back(firmly=True), self._lock:
             self._check_open()
             meta = json.dumps({"time": float(time), "name": name, "text": text}).encode()
             self._append(encoded(EVENT, meta))
@@ -111,7 +118,7 @@ class Recorder:
 
     def close(self) -> None:
         """Finish the recording; further frames are refused."""
-        with self._lock:
+        with held_back(firmly=True), self._lock:
             if self._closed:
                 return
             self._closed = True
