@@ -4,10 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from annelid.core.lazy import offered
+from annelid.core.lazy import offered, public
 from annelid.core.showing import Theatre, provide
 
+_PACKAGES = (
+    "calibration",
+    "control",
+    "coupling",
+    "envs",
+    "evolve",
+    "fem",
+    "grains",
+    "materials",
+    "optimise",
+    "robots",
+    "shapes",
+    "springs",
+    "voxels",
+    "voxels3d",
+)
+
 if TYPE_CHECKING:
+    from annelid import calibration as calibration
+    from annelid import control as control
+    from annelid import coupling as coupling
+    from annelid import fem as fem
+    from annelid import grains as grains
+    from annelid import materials as materials
+    from annelid import optimise as optimise
+    from annelid import robots as robots
+    from annelid import shapes as shapes
+    from annelid import springs as springs
+    from annelid import voxels as voxels
+    from annelid import voxels3d as voxels3d
     from annelid.calibration.calibration import Calibration
     from annelid.calibration.identify import identify
     from annelid.calibration.runs import Run
@@ -28,6 +57,7 @@ else:  # the command line answers, and can be interrupted, before Warp is there
     __getattr__ = offered(
         __name__,
         {
+            "": _PACKAGES,
             "core.bridges.in_jax": ["JaxLoss", "JaxRollout"],
             "core.bridges.in_torch": ["TorchLoss", "TorchRollout"],
             "core.distributions": ["Choice", "Curriculum", "LogUniform", "Normal", "Uniform"],
@@ -78,6 +108,8 @@ __all__ = [
     "read_tracks",
     "sweep",
 ]
+
+__dir__ = public(__name__, _PACKAGES)
 
 
 def _theatre() -> Theatre:

@@ -9,6 +9,7 @@ from annelid.calibration.identify import NotDetermined, identify
 from annelid.calibration.runs import Run
 from annelid.calibration.synthetic import synthetic_tracks
 from annelid.calibration.tracks import Tracks, read_tracks
+from annelid.core.lazy import public
 
 __all__ = [
     "Calibration",
@@ -22,3 +23,5 @@ __all__ = [
     "save",
     "synthetic_tracks",
 ]
+
+__dir__ = public(__name__)

@@ -16,6 +16,7 @@ from annelid.control.signals import Development, PhasedSines, Sine, TimeFunction
 from annelid.control.steered import SteeredRollout
 from annelid.control.unrolled import Unrolled
 from annelid.control.windows import Window
+from annelid.core.lazy import public
 
 __all__ = [
     "MLP",
@@ -37,3 +38,5 @@ __all__ = [
     "controller_from_dict",
     "read_controller",
 ]
+
+__dir__ = public(__name__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
 from html import escape
 from typing import Any, ClassVar
 
@@ -30,6 +30,12 @@ def in_brief(value: object) -> str:
     return f"{value!r:.{_LONGEST}}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names of parts, or their number where they are many."""
+    found = list(names)
+    return ", ".join(found) if len(found) <= _MOST_SHOWN else str(len(found))
+
+
 class Brief:
     """Prints as its class with the fields that differ from their defaults, in brief.
 
@@ -39,8 +45,8 @@ class Brief:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def __repr__(self) -> str:
-        fields = [(one, vars(self)[one.name]) for one in self.__dataclass_fields__.values() if one.repr]
-        given = [f"{one.name}={in_brief(value)}" for one, value in fields if not _is_default(one, value)]
+        shown = [(one, vars(self)[one.name]) for one in fields(self) if one.repr]
+        given = [f"{one.name}={in_brief(value)}" for one, value in shown if not _is_default(one, value)]
         return f"{type(self).__name__}({', '.join(given)})"
 
 

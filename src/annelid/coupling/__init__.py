@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid import fem, grains, springs
 from annelid.core.errors import InvalidValue, StepTooLong
+from annelid.core.lazy import public
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.coupling.model import Model
@@ -51,6 +52,8 @@ __all__ = [
     "standoff",
     "touch_of",
 ]
+
+__dir__ = public(__name__)
 
 
 _WARNED = 2.0  # longest step that nothing is said about, in those that suit the bed

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from annelid.core.errors import MissingPackage
-from annelid.core.lazy import offered
+from annelid.core.lazy import offered, public
 from annelid.core.packages import installed
 from annelid.envs.registration import (
     TASKS,
@@ -55,6 +55,8 @@ __all__ = [
     "make_worlds",
     "register",
 ]
+
+__dir__ = public(__name__)
 
 if installed("gymnasium"):
     with suppress(MissingPackage):  # it is there, but cannot be imported: whoever makes an environment is told so

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pickle import PicklingError
@@ -23,10 +23,12 @@ from annelid.core.errors import AnnelidError, InvalidValue
 from annelid.core.own_files import blamed
 from annelid.core.snapshot import Snapshot
 from annelid.envs.hooks import Channel
-from annelid.envs.registration import make_worlds
 from annelid.envs.worlds import Worlds, require
 
 _FACTS = ("channels", "action_size", "action_seconds", "most_steps", "followed", "camera", "idle_reward")
+
+
+Make = Callable[..., Worlds]
 
 
 class _Share:
@@ -34,20 +36,21 @@ class _Share:
 
     Args:
         rows: Which of all worlds they are.
-        given: Environment, number of worlds and threads, as `make_worlds` takes them.
+        make: `make_worlds`.
+        given: Environment, number of worlds and threads, as it takes them.
         options: Options of the task.
 
     Attributes:
         results: Rewards and ends of its worlds after the last action, by name.
     """
 
-    def __init__(self, rows: slice, given: tuple[Any, ...], options: dict[str, Any]) -> None:
+    def __init__(self, rows: slice, make: Make, given: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.rows = rows
         self.results: dict[str, np.ndarray] = {}
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(theirs, list(sys.path), given, options), name="annelid worlds", daemon=True
+            target=_serve, args=(theirs, list(sys.path), make, given, options), name="annelid worlds", daemon=True
         )
         try:
             self._process.start()
@@ -60,7 +63,7 @@ class _Share:
 
     def ask(self, verb: str, *values: Any) -> None:
         """Ask for something; `answer` waits for it."""
-        with suppress(BrokenPipeError):  # `answer` says what has become of the process
+        with suppress(OSError):  # `answer` says what has become of the process
             self._connection.send((verb, *values))
 
     def answer(self) -> Any:
@@ -86,7 +89,8 @@ class ProcessWorlds(Worlds):
     """Worlds on the CPU, shared out among processes.
 
     Args:
-        name: The environment, as `make_worlds` takes it; it is made anew in each process.
+        make: What makes worlds in each process, `make_worlds`.
+        name: The environment, as it takes it.
         count: Number of worlds.
         processes: Number of processes, at most one for each world.
         device: "auto" or "cpu".
@@ -95,7 +99,15 @@ class ProcessWorlds(Worlds):
     """
 
     def __init__(
-        self, name: Any, count: int, *, processes: int, device: Any = "cpu", threads: int | None = None, **options: Any
+        self,
+        make: Make,
+        name: Any,
+        count: int,
+        *,
+        processes: int,
+        device: Any = "cpu",
+        threads: int | None = None,
+        **options: Any,
     ) -> None:
         require("the number of processes", processes, 1, count, whole=True)
         if find_device(device).is_cuda:
@@ -103,7 +115,7 @@ class ProcessWorlds(Worlds):
         each = max(1, thread_count(threads) // processes)
         ends = [count * k // processes for k in range(processes + 1)]
         parts = [slice(*pair) for pair in zip(ends, ends[1:], strict=False)]
-        self._shares = [_Share(rows, (name, rows.stop - rows.start, each), options) for rows in parts]
+        self._shares = [_Share(rows, make, (name, rows.stop - rows.start, each), options) for rows in parts]
         self._end = weakref.finalize(self, _end, self._shares)
         facts, *_ = self._answers()
         self._facts = facts
@@ -204,14 +216,16 @@ def _end(shares: Sequence[_Share]) -> None:
         share.end()
 
 
-def _serve(connection: Connection, paths: list[str], given: tuple[Any, ...], options: dict[str, Any]) -> None:
+def _serve(
+    connection: Connection, paths: list[str], make: Make, given: tuple[Any, ...], options: dict[str, Any]
+) -> None:
     """What runs in a process: its worlds, until nobody asks for them any more. Ctrl-C is left to who asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path.extend(path for path in paths if path not in sys.path and os.path.isdir(path))
     with suppress(EOFError, OSError):
         try:
             name, count, threads = given
-            worlds = make_worlds(name, count, device="cpu", threads=threads, **options)
+            worlds = make(name, count, device="cpu", threads=threads, **options)
             connection.send({fact: getattr(worlds, fact) for fact in _FACTS} | {"told": dict(worlds.told)})
             while True:
                 connection.send(_done(worlds, *connection.recv()))

@@ -60,7 +60,7 @@ def make_worlds(
     if processes != 1:
         from annelid.envs.processes import ProcessWorlds
 
-        return ProcessWorlds(name, count, processes=processes, device=device, threads=threads, **options)
+        return ProcessWorlds(make_worlds, name, count, processes=processes, device=device, threads=threads, **options)
     from annelid.envs.own import task_worlds
 
     given = task(name) if isinstance(name, str) and not is_own(name) else name

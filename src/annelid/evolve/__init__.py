@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from annelid.core.lazy import offered
+from annelid.core.lazy import offered, public
 
 if TYPE_CHECKING:
     from annelid.evolve.contract import Evaluation, Problem, ProblemOptions, Searcher, SearcherOptions
@@ -50,3 +50,5 @@ __all__ = [
     "read_experiment",
     "read_history",
 ]
+
+__dir__ = public(__name__)

@@ -12,6 +12,7 @@ import warp as wp
 from annelid.core.arrays import as_numbers
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.lazy import public
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_step
@@ -150,6 +151,8 @@ __all__ = [
     "winding",
     "write_vtu",
 ]
+
+__dir__ = public(__name__)
 
 
 _MOVING: dict[str, type[DynamicSolver]] = {

@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from annelid.core.arrays import as_numbers
-from annelid.core.described import Described, extent
+from annelid.core.described import Described, extent, listed
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
 from annelid.core.numbers import is_number
@@ -124,7 +124,7 @@ class Solid(Described, Sealed):
         """How many, how large and of what."""
         counts = {"nodes": str(self.node_count), "tetrahedra": str(len(self.elements))}
         size = {"size": extent(self.nodes.min(axis=0), self.nodes.max(axis=0)), "mass": f"{self.mass:.4g} kg"}
-        named = {"groups": ", ".join(self.groups)} if self.groups else {}
+        named = {"groups": listed(self.groups)} if self.groups else {}
         sewn = {"threads": str(sum(len(each.thread.path) for each in self.threads))} if self.threads else {}
         laid_on = {"fabrics": ", ".join(each.in_words() for each in self.fabrics)} if self.fabrics else {}
         return {**counts, **size, **named, **sewn, **laid_on}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import warp as wp
 
+from annelid.core.lazy import public
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
@@ -87,6 +88,8 @@ __all__ = [
     "velocity_control",
     "velocity_of",
 ]
+
+__dir__ = public(__name__)
 
 
 @spelled_out("a simulation of grains")

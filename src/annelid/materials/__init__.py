@@ -4,6 +4,7 @@ How a material becomes spring constants, masses or element stiffness is the busi
 """
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.lazy import public
 from annelid.materials.kernels.own_laws import OWN_CONSTANTS, Constants
 from annelid.materials.laws import Gent, Law, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from annelid.materials.lookup import matching, material, names
@@ -33,3 +34,5 @@ __all__ = [
     "names",
     "steady_loss",
 ]
+
+__dir__ = public(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from annelid.core.lazy import public
 from annelid.optimise.descents import LBFGS, Adam, Descent
 from annelid.optimise.free import Free, Space
 from annelid.optimise.gauss_newton import Fitted, GaussNewton, gauss_newton
@@ -31,3 +32,5 @@ __all__ = [
     "sensitivity",
     "uncertainty",
 ]
+
+__dir__ = public(__name__)

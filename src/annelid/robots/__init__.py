@@ -1,5 +1,6 @@
 """Ready robots and worlds that scenes, environments and studies share."""
 
+from annelid.core.lazy import public
 from annelid.robots.bellows import bellows, bellows_mesh
 from annelid.robots.crawler import Crawler, crawler
 from annelid.robots.fibre_actuator import fibre_actuator
@@ -43,3 +44,5 @@ __all__ = [
     "trunk_parts",
     "tube_hand",
 ]
+
+__dir__ = public(__name__)

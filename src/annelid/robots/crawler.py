@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.described import Described, listed
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.materials import Material
@@ -26,8 +27,8 @@ from annelid.shapes.values import require_count, require_positive
 _SHEET = 1e9, 1e-4  # Young's modulus [Pa] and thickness [m]
 
 
-@dataclass(frozen=True, eq=False)
-class Crawler:
+@dataclass(frozen=True, eq=False, repr=False)
+class Crawler(Described):
     """A crawler along x, its rear at x = 0; made by `crawler`.
 
     Attributes:
@@ -41,6 +42,15 @@ class Crawler:
     actuators: tuple[fem.Pneumatic, ...]
     pressure: float
     period: float
+
+    def facts(self) -> dict[str, str]:
+        """Size, actuators, pressure and period."""
+        return {
+            "nodes": str(self.solid.node_count),
+            "actuators": listed(each.name for each in self.actuators),
+            "pressure": f"{self.pressure:.4g} Pa",
+            "period": f"{self.period:.4g} s",
+        }
 
     def gait(self, time: float, readings: Any = None) -> np.ndarray:
         """Pressures at a time [s], shape [cavities]: each is filled while the one behind it is emptied, then rest."""

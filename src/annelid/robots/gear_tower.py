@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
@@ -24,8 +25,8 @@ STANDARD = HelicalGear(teeth=14, module=0.02, height=0.24, helix_angle=math.radi
 """The default gear of the tower."""
 
 
-@dataclass(frozen=True, eq=False)
-class GearTower:
+@dataclass(frozen=True, eq=False, repr=False)
+class GearTower(Described):
     """Gears in a tall cylinder about the z axis that stands on z = 0.
 
     Attributes:
@@ -43,6 +44,11 @@ class GearTower:
     orientations: Floats
     angular_velocities: Floats
     container: Cylinder
+
+    def facts(self) -> dict[str, str]:
+        """Gears and cylinder."""
+        size = f"{2.0 * self.container.radius:.4g} × {self.container.length:.4g} m"
+        return {"gears": str(len(self.kinds)), "meshes": str(len(self.meshes)), "container": size}
 
     def placed(self) -> list[TriangleMesh]:
         """A mesh of each gear in its place."""

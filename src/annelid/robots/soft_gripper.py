@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
+from annelid.core.described import Described, listed
 from annelid.core.options import spelled_out
 from annelid.core.simulation import Simulation
 from annelid.materials import Material
@@ -28,8 +29,8 @@ _PALM = 0.008  # thickness [m]
 _MOST_FINGERS = 8
 
 
-@dataclass(frozen=True, eq=False)
-class SoftGripper:
+@dataclass(frozen=True, eq=False, repr=False)
+class SoftGripper(Described):
     """A hand of soft fingers; made by `gripper`.
 
     Attributes:
@@ -42,6 +43,14 @@ class SoftGripper:
     solid: fem.Solid
     actuators: tuple[fem.Pneumatic, ...]
     tips: float
+
+    def facts(self) -> dict[str, str]:
+        """Size, actuators and height of the tips."""
+        return {
+            "nodes": str(self.solid.node_count),
+            "actuators": listed(each.name for each in self.actuators),
+            "tips": f"{self.tips:.4g} m",
+        }
 
     def simulation(self, obstacles: Sequence[Obstacle], *, dt: float = 0.01, **options: Any) -> Simulation[fem.Solver]:
         """The hand among obstacles, in motion; options are those of `fem.simulation`.

@@ -1,6 +1,7 @@
 """Shapes: primitives, triangle meshes, signed distances, and the rigid things that every physics can touch."""
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.lazy import public
 from annelid.shapes.gear import HelicalGear, helical_gear
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
@@ -70,3 +71,5 @@ __all__ = [
     "tube",
     "turned_about",
 ]
+
+__dir__ = public(__name__)

@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import StepTooLong
 from annelid.core.handles import Handles
+from annelid.core.lazy import public
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.summary import Summary
@@ -102,6 +103,8 @@ __all__ = [
     "velocity_of",
     "wave",
 ]
+
+__dir__ = public(__name__)
 
 
 @spelled_out("a simulation of springs")

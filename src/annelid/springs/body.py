@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.arrays import as_numbers, as_truths
 from annelid.core.controls import Control
-from annelid.core.described import Described, extent
+from annelid.core.described import Described, extent, listed
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_number
@@ -136,7 +136,7 @@ class Body(Described, Named, Sealed):
         """How many, how large and how heavy."""
         made = {"masses": str(self.mass_count), "springs": str(self.spring_count)}
         size = {"size": extent(*self.bounds()), "mass": f"{self.masses.sum():.4g} kg"} if self.mass_count else {}
-        named = {"groups": ", ".join(self.groups)} if self.groups else {}
+        named = {"groups": listed(self.groups)} if self.groups else {}
         return {**made, **size, **named}
 
     @property

@@ -7,7 +7,7 @@ import io
 import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -32,7 +32,7 @@ PARTS = {"surface": "surface", "springs": "lines", "masses": "spheres"}
 """What can be drawn, and the part of a look that asks for it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Picture:
     """A picture that a notebook displays.
 
@@ -40,7 +40,11 @@ class Picture:
         pixels: Red, green and blue, shape [height, width, 3], uint8.
     """
 
-    pixels: np.ndarray = field(repr=False)
+    pixels: np.ndarray
+
+    def __repr__(self) -> str:
+        height, width = self.pixels.shape[:2]
+        return f"Picture({width} × {height} pixels; save('name.png') writes it, a notebook shows it)"
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as PNG or JPEG; the suffix, .png or .jpg, chooses."""

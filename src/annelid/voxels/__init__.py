@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.arrays import as_numbers
 from annelid.core.device import device as choose_device
+from annelid.core.lazy import public
 from annelid.core.options import Auto, require_kind, spelled_out
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_far
@@ -59,6 +60,8 @@ __all__ = [
     "velocity_of",
     "worm",
 ]
+
+__dir__ = public(__name__)
 
 
 @spelled_out("a simulation of voxels")

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.lazy import public
 from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.options import Auto, require_kind, spelled_out
@@ -68,6 +69,8 @@ __all__ = [
     "write_json",
     "write_report",
 ]
+
+__dir__ = public(__name__)
 
 _BYTES_A_VOXEL = 500  # while worlds are compiled, about
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
@@ -34,8 +35,8 @@ ATMOSPHERE = 101_325.0
 _FREE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Actuator(Named):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Actuator(Named, Brief):
     """What all actuators have.
 
     Attributes:
@@ -70,7 +71,7 @@ class Actuator(Named):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cable(Actuator):
     """A cable through nodes of the solid and points fixed in space; it slides through all but its last point.
 
@@ -115,7 +116,7 @@ class Cable(Actuator):
         return self._limits(self.tension, self.tension_rate, self.pull, self.pull_rate)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Chamber(Actuator):
     """A cavity that a pump fills.
 
@@ -163,7 +164,7 @@ class Chamber(Actuator):
         return Cavity(every[self.cavity], self.name)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Pneumatic(Chamber):
     """A cavity filled with air, which weighs nothing.
 
@@ -198,7 +199,7 @@ class Pneumatic(Chamber):
         return inside / volume - ATMOSPHERE, -inside / volume**2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Hydraulic(Chamber):
     """A cavity filled with a liquid, whose weight the solid carries.
 
@@ -226,7 +227,7 @@ class Hydraulic(Chamber):
         return self._limits(self.pressure, self.pressure_rate, growth, self.growth_rate)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PointForce(Actuator):
     """A force at a point of the solid, along a direction that stays.
 
@@ -260,7 +261,7 @@ class PointForce(Actuator):
         return self._limits(self.force, self.force_rate, self.travel, self.travel_rate)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Slide(Actuator):
     """A hold that is moved along a direction: the palm of a hand, a jaw. What it must exert for that is not asked.
 
