@@ -456,8 +456,8 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
     def clone(self) -> Simulation[S]:
         """An independent simulation in the same state, which goes on as this one does, to the bit.
 
-        What was attached to this one stays there: observers, recordings, breakpoints, sensors; and controllers, of
-        which a warning reminds.
+        What was attached to this one stays there: observers, recordings, breakpoints, sensors, attachments; and
+        controllers, of which a warning reminds.
         """
         make, given = self.__reduce__()
         made: Simulation[S] = make(*given)

@@ -150,6 +150,8 @@ def _measured(
             "a worker process died: try fewer workers (memory may be short), and go on with the table by resume."
         ) from None
     finally:
+        for process in list((pool._processes or {}).values()):  # of an interruption, whose runs may take long
+            process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
