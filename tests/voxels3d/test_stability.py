@@ -20,6 +20,7 @@ def random_robot(rng: np.random.Generator) -> Robot:
         Voxel(
             youngs_modulus=log(1e4, 1e7), density=log(300.0, 3000.0), internal_damping=log(0.01, 5.0),
             global_damping=float(rng.choice([0.0, log(0.01, 20.0)])), collision_damping=float(rng.uniform(0.0, 2.0)),
+            poisson_ratio=float(rng.choice([0.0, 0.3, 0.49])),
         )
         for _ in range(count)
     ]  # fmt: skip
