@@ -151,7 +151,7 @@ def _felt(model: Model, positions: np.ndarray, state: Any) -> tuple[np.ndarray, 
     for each in (tetrahedra, *model.reinforcement):
         each.evaluate(placed, tangent=False)
     tetrahedra.rest()
-    force = -sum(_nodal(each, model.node_count) for each in (tetrahedra, *model.reinforcement))
+    force = -np.sum([_nodal(each, model.node_count) for each in (tetrahedra, *model.reinforcement)], axis=0)
     gradients = tetrahedra.gradients.numpy()
     deformations = np.einsum("psi,psj->pij", positions[tetrahedra.point_nodes], gradients)
     swollen = np.linalg.det(deformations)
