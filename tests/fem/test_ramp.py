@@ -57,3 +57,17 @@ def test_a_robot_is_filled_at_once_with_as_much_as_in_parts() -> None:
         for pressure in way:
             forward.settle({"bore": pressure})
     np.testing.assert_allclose(robots[0].positions.numpy(), robots[1].positions.numpy(), atol=1e-8)
+
+
+def test_burst_names_pressure_place_and_stretch() -> None:
+    """It was called a collapse, at a part of the way."""
+    robot = fem.Robot(tube(), [fem.Pneumatic(name="bore")], device="cpu", threads=1)
+    forward = fem.Forward(robot, fem.Settings(smallest_part=1 / 64))
+    told_of = r"pressure of bore \S+ Pa\): it bursts; .* near \(.*\) m at rest"
+    with pytest.raises(fem.NoEquilibrium, match=told_of) as caught:
+        forward.settle({"bore": 5e4})
+    told = float(str(caught.value).split("pressure of bore ")[1].split(" Pa")[0])
+    assert told == pytest.approx(robot.efforts[0], rel=1e-3)
+    assert told == pytest.approx(2.27e4, rel=0.02)
+    stretch = float(str(caught.value).split("to ")[-1].split(" times")[0])
+    assert stretch == pytest.approx(1.0 + robot.solid.strains(robot.positions.numpy()).max(), rel=1e-2)

@@ -24,6 +24,7 @@ from annelid.core.replay import Graphs, Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
+from annelid.fem.strains import most_stretched
 from annelid.shapes.values import require_count
 
 _PARTS = 256
@@ -178,7 +179,9 @@ class Newton:
             part *= 0.5
             if abs(part) < self.settings.smallest_part:
                 self._ramp(reached)
-                raise _collapse(reached, start == goal, tried.residual)
+                solid = self.model.solid
+                stretch = most_stretched(solid.nodes, solid.elements, positions.numpy())
+                raise _collapse(reached, start == goal, tried.residual, stretch)
 
     def _keep(self, positions: wp.array[Any]) -> None:
         """Note an equilibrium."""
@@ -428,11 +431,12 @@ class Newton:
         return float(self._numbers.read()[4])
 
 
-def _collapse(reached: float, at_once: bool, left: float) -> NoEquilibrium:
+def _collapse(reached: float, at_once: bool, left: float, stretch: str) -> NoEquilibrium:
     where = "under this load" if at_once else f"beyond {100 * reached:.3g} % of the load"
     return NoEquilibrium(
-        f"the solid finds no equilibrium {where}: it collapses, or the load is too large for it (a force of "
-        f"{left:.3g} N was left on a node); the last equilibrium is kept; lower the load or stiffen the solid.",
+        f"the solid finds no equilibrium {where}: it collapses or bursts, or the load is too large for it (a force of "
+        f"{left:.3g} N was left on a node); the last equilibrium is kept, {stretch}; lower the load or stiffen the "
+        "solid.",
         fraction=reached,
         residual=left,
     )

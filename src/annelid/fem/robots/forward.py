@@ -8,6 +8,7 @@ collapsed, and it stays in the last one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import NoneType
@@ -23,12 +24,14 @@ from annelid.core.options import require_kind, spelled_out
 from annelid.fem.contact.contacts import Placed
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
+from annelid.fem.robots.actuators import Chamber
 from annelid.fem.robots.choice import Situation, response
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.touching import TouchingRobot
 from annelid.fem.robots.within import Within
+from annelid.fem.strains import most_stretched
 
 _STILL = 1e-9  # of the size: a move that counts as none
 _FAR = 0.1  # of the size: most that one iteration may move a node
@@ -132,7 +135,7 @@ class Forward:
         if self._touching is not None:
             return self._go_touching(self._touching, begin, goal)
         last = Posture.of(robot)
-        reached, part, parts = 0.0, 1.0, 0
+        reached, part, parts, lost = 0.0, 1.0, 0, math.inf
         while True:
             aim = min(1.0, reached + part)
             if self._attempt(begin + aim * (goal - begin)):
@@ -141,7 +144,11 @@ class Forward:
                     robot.model.measured.look(robot.positions)
                     return parts
                 part = min(2.0 * part, 1.0 - reached)
+                if lost <= reached + part:  # from farther away it led nowhere: halfway, and there once more in the end
+                    half = 0.5 * (lost - reached)
+                    part = half if half >= self.settings.smallest_part else lost - reached
                 continue
+            lost = aim
             last.restore(robot)
             if parts == 0 and part == 1.0:  # where it stood need not have been an equilibrium
                 if self._attempt(begin) or self._from_rest(begin):
@@ -151,12 +158,25 @@ class Forward:
             part *= 0.5
             if part < self.settings.smallest_part:
                 last.restore(robot)
-                raise NoEquilibrium(
-                    f"the robot finds no equilibrium beyond {100 * reached:.3g} % of the way to these efforts: it "
-                    "collapses; it stays in the last equilibrium; exert less, or stiffen the solid.",
-                    fraction=reached,
-                    residual=float("nan"),
-                )
+                raise self._collapse(reached)
+
+    def _collapse(self, reached: float) -> NoEquilibrium:
+        """What is said of a robot that stands in the last equilibrium on its way."""
+        robot = self.robot
+        acting = [
+            f"{one.effort_name} of {one.name} {effort:.4g} {one.effort_unit}"
+            for one, effort in zip(robot.actuators, robot.efforts, strict=True)
+        ]
+        full = [isinstance(one, Chamber) and e > 0.0 for one, e in zip(robot.actuators, robot.efforts, strict=True)]
+        does = "bursts" if (np.array(full, bool) & (robot.aim() > 0.0)).any() else "collapses"
+        stretch = most_stretched(robot.solid.nodes, robot.solid.elements, robot.positions.numpy())
+        return NoEquilibrium(
+            f"the robot finds no equilibrium beyond {100 * reached:.3g} % of the way to these efforts "
+            f"({', '.join(acting)}): it {does}; it stays in the last equilibrium, {stretch}; exert less, or stiffen "
+            "the solid.",
+            fraction=reached,
+            residual=float("nan"),
+        )
 
     def _go_touching(self, touching: TouchingRobot, begin: np.ndarray, goal: np.ndarray) -> int:
         """Go from efforts to others in as many parts as need be, each of them a step that friction remembers."""
