@@ -82,8 +82,10 @@ def found_again(kind: str, seed: int, *, motion: bool) -> tuple[float, float]:
     return off / truth, off / result.deviations[name]
 
 
-@pytest.mark.parametrize("motion", [False, True])
-@pytest.mark.parametrize(("seed", "kind"), list(enumerate(KINDS)))
+@pytest.mark.parametrize(
+    ("seed", "kind", "motion"),
+    [(seed, kind, motion) for seed, kind in enumerate(KINDS) for motion in ([False, True] if seed % 2 else [False])],
+)
 def test_constants_come_back_from_driven_bodies(kind: str, seed: int, motion: bool) -> None:
     part, deviations = found_again(kind, seed, motion=motion)
     assert part < 0.02
