@@ -48,7 +48,7 @@ def test_it_trains_from_the_command_line(
     from annelid.envs.training.recipes import RECIPES, Recipe
 
     monkeypatch.setitem(RECIPES, task, Recipe(choices=64, worlds=2))
-    options = [part for name, value in SMALL.items() for part in ("--option", f"{name}={value}")]
+    options = [part for name, value in SMALL.items() for part in (f"--{name}", f"{value}")]
     few = ["--steps", "8", "--episodes", "1", "--no-plot", "--device", "cpu", "--threads", "1", "--out", "agent"]
     assert command([task, *few, *options]) == 0
     assert {"agent.zip", "history.csv", "results.json"} <= {path.name for path in Path("agent").iterdir()}

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +11,16 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from annelid import envs
-from annelid.commands.support.options import Machine, combined, parse
-from annelid.commands.train import Train, command, full_name, read_choices, read_option
+from annelid.commands.support.options import Machine, combined, helped, parse, part
+from annelid.commands.train import Train, chosen, command, full_name, options_of
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.envs.stable import StableVecEnv
 from annelid.envs.training.evaluation import constant, episode_returns, held, uniform
 from annelid.envs.training.history import History
 from annelid.envs.training.recipes import RECIPES, Recipe, recipe
 from annelid.envs.training.run import Plan, Training
+
+from ..task_file import written
 
 VOXELS = "annelid/VoxelLocomotion-v0"
 ROLLOUT = 128  # choices that PPO learns from at once in these tests
@@ -250,7 +253,7 @@ def test_damaged_scale_is_refused(tmp_path: Path) -> None:
 
 def test_command_writes_its_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
-    options = ["--steps", "64", "--worlds", "2", "--episodes", "2", "--option", "body=worm", "seconds=0.5"]
+    options = ["--steps", "64", "--worlds", "2", "--episodes", "2", "--body", "worm", "--seconds", "0.5"]
     assert command(["VoxelLocomotion", *options, "--out", str(out), "--device", "cpu", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {m["name"] for m in report["measurements"]} >= {"evaluation-mean", "training-mean-of-last-100"}
@@ -304,28 +307,41 @@ def test_history_survives_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [("grains=1000", ("grains", 1000)), ("field=(4.0, 2.0)", ("field", (4.0, 2.0))), ("body=worm", ("body", "worm"))],
-)
-def test_options_are_read(text: str, value: tuple[str, object]) -> None:
-    assert read_option(text) == value
+    ("name", "arguments", "options"),
+    [
+        (VOXELS, ["--body", "worm", "--seconds", "0.5"], {"body": "worm", "seconds": 0.5}),
+        ("annelid/Bulldozer-v0", ["--grains", "40", "--field", "3.2", "1.6", "--no-images"],
+         {"grains": 40, "field": (3.2, 1.6), "images": False}),
+        ("annelid/SandWorm-v0", ["--ground", "resistive"], {"ground": "resistive"}),
+    ],
+)  # fmt: skip
+def test_options_of_environments_are_flags_as_everywhere(
+    name: str, arguments: list[str], options: dict[str, object]
+) -> None:
+    kind = options_of(name)
+    found = parse(combined("Options", helped(kind), Train, Machine, doc=""), [*arguments, "--seed", "3"], "train")
+    assert chosen(part(found, kind)) == options
+    assert found.train.seed == 3
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--option", "body=worm", "--option", "seconds=0.5"], ["--option", "body=worm", "seconds=0.5"]]
-)
-def test_options_add_up(arguments: list[str]) -> None:
-    options = parse(combined("Options", Train, Machine, doc=""), [*arguments, "--seed", "3"], "train")
-    assert read_choices(VOXELS, options.train.option) == {"body": "worm", "seconds": 0.5}
-    assert options.train.seed == 3
+@pytest.mark.parametrize("name", list(envs.TASKS))
+def test_no_option_of_an_environment_is_one_of_training(name: str) -> None:
+    kind = options_of(name)
+    assert chosen(kind()) == {}
+    known = {each.name for each in fields(kind)}
+    assert {"seconds", "every"} & known
+    parse(combined("Options", helped(kind), Train, Machine, doc=""), ["--seconds", "0.5"], "train")
+
+
+def test_an_option_of_training_is_no_option_of_a_task(tmp_path: Path) -> None:
+    task = written(tmp_path, ("friction: float", "rate: float = 1.0\n    friction: float"))
+    with pytest.raises(InvalidValue, match="`rate` is an option of `annelid train`: rename that option of Crawl"):
+        options_of(task)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--option", "threads=2"], "give --threads 2"),
-        (["--option", "device=cpu"], "give --device cpu"),
-        (["--option", "count=2"], "no option named 'count'"),
         (["--episodes", "0"], "--episodes must be"),
         (["--episodes", "-3"], "--episodes must be"),
         (["--steps", "-5"], "--steps must be"),
@@ -344,5 +360,3 @@ def test_names() -> None:
     assert full_name("bulldozer") == full_name("annelid/Bulldozer-v0") == "annelid/Bulldozer-v0"
     with pytest.raises(UnknownName, match="Bulldozer"):
         full_name("Buldozer")
-    with pytest.raises(InvalidValue, match="NAME=VALUE"):
-        read_option("grains")

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-import tyro
 
-from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name, writable
 from annelid.commands.support.results import filmed, plotted
 from annelid.commands.support.telling import tell
 from annelid.commands.support.terminal import imports_that_can_be_interrupted
@@ -31,12 +28,13 @@ from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import environment_names, settings_of, short
 from annelid.envs.spaces import host_observations, packed
+from annelid.envs.task_options import task_options
 from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.pace import Pace, announced, prepared, too_slow
 from annelid.envs.training.recipes import recipe
 from annelid.envs.training.run import Plan, Training, holds_training, read_plan, require_place
-from annelid.envs.worlds import read_options, require
+from annelid.envs.worlds import require
 from annelid.view.figures import line_plot
 from annelid.view.video import require_mp4
 
@@ -68,8 +66,6 @@ class Train:
     """Learning rate; by the recipe unless told, 3e-4 for most with PPO and 5e-4 with TD3."""
     repeat: int | None = None
     """Actions of the environment for which the agent holds what it has chosen; by the recipe unless told (mostly 1)."""
-    option: Annotated[tuple[tuple[str, ...], ...], tyro.conf.UseAppendAction] = ()
-    """Options of the environment, such as grains=1000; one or more each time."""
     out: Path | None = None
     """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
     resume: bool = False
@@ -94,9 +90,12 @@ def command(arguments: list[str]) -> int:
         for known in environment_names():
             print(f"  {known:17s} {(settings_of(known).__doc__ or '').strip().splitlines()[0]}")
         return 0
-    kind = combined("Options", Train, Machine, doc=f"Train an agent in {name}.")
-    options = parse(kind, rest, f"annelid train {name}")
-    report, written = train(full_name(name), options.train, options.machine)
+    name = full_name(name)
+    environment = options_of(name)
+    kind = combined("Options", helped(environment), Train, Machine, doc=f"Train an agent in {short(name)}.")
+    options = parse(kind, rest, f"annelid train {short(name)}")
+    choices = chosen(part(options, environment))
+    report, written = train(name, choices, options.train, options.machine)
     tell(report, written, options.machine)
     return 0
 
@@ -111,30 +110,25 @@ def full_name(name: str) -> str:
     return known[name.lower()]
 
 
-def read_option(text: str) -> tuple[str, Any]:
-    """Name and value of NAME=VALUE; a value is a number, a tuple, True, False, None, or else text."""
-    name, sign, value = text.partition("=")
-    if not sign or not name:
-        raise InvalidValue(f"an option must be NAME=VALUE, such as grains=1000, not {text!r}.")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
+def options_of(name: str) -> type[Any]:
+    """The options of an environment that can be written on the command line, as a dataclass."""
+    kind = settings_of(name)
+    free = [member for member in task_options(kind) if member[0] not in kind.fixed]
+    members = [(option, written, each) for option, hint, each in free if (written := writable(hint)) is not None]
+    taken = {each.name for own in (Train, Machine) for each in fields(own)}
+    for option, _, _ in members:
+        if option in taken:
+            raise InvalidValue(f"`{option}` is an option of `annelid train`: rename that option of {kind.__name__}.")
+    return make_dataclass(kind.__name__, members, frozen=True, kw_only=True)
 
 
-def read_choices(name: str, texts: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
-    """Options of an environment, which are refused here if it would not take them."""
-    choices = dict(map(read_option, chain.from_iterable(texts)))
-    for machine in ("device", "threads"):
-        if machine in choices:
-            raise InvalidValue(
-                f"{machine} is no option of an environment: give --{machine} {choices[machine]} instead."
-            )
-    read_options(settings_of(name), choices)
-    return choices
+def chosen(options: Any) -> dict[str, Any]:
+    """The options that differ from their defaults, by name."""
+    usual = type(options)()
+    return {name: value for name, value in vars(options).items() if value != vars(usual)[name]}
 
 
-def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
+def train(name: str, choices: dict[str, Any], options: Train, machine: Machine) -> tuple[Report, list[Path]]:
     """Train, evaluate, and write what came of it; an interrupt says how to go on."""
     for option, most in MOST.items():
         number = getattr(options, option)
@@ -143,13 +137,14 @@ def train(name: str, options: Train, machine: Machine) -> tuple[Report, list[Pat
     require("--steps", options.steps or 0, 0, MOST_STEPS, whole=True)
     folder = options.out or Path("out") / f"{short(name).lower()}-{options.algo}-{options.seed}"
     try:
-        return _train(name, folder, options, machine)
+        return _train(name, folder, choices, options, machine)
     except KeyboardInterrupt as error:
         raise KeyboardInterrupt(str(error) or stopped(folder)) from None
 
 
-def _train(name: str, folder: Path, options: Train, machine: Machine) -> tuple[Report, list[Path]]:
-    choices = read_choices(name, options.option)
+def _train(
+    name: str, folder: Path, choices: dict[str, Any], options: Train, machine: Machine
+) -> tuple[Report, list[Path]]:
     if options.video:
         require_mp4()
     with owned(folder):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, make_dataclass
-from typing import Annotated, Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -69,3 +70,14 @@ def helped(scene: type[Any]) -> type[Any]:
         default = field(default=f.default) if f.default_factory is MISSING else field(default_factory=f.default_factory)
         members.append((f.name, Annotated[hints[f.name], note], default))
     return make_dataclass(scene.__name__, members)
+
+
+def writable(hint: Any) -> Any:
+    """A type without what cannot be written on the command line, such as `Robot` in `str | Robot`; None for nothing."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        kinds = [kind for each in get_args(hint) if (kind := writable(each)) is not None]
+        return Union[tuple(kinds)] if set(kinds) - {NoneType} else None  # noqa: UP007 (made here)
+    if origin in (tuple, list):
+        return hint if all(each is Ellipsis or writable(each) is not None for each in get_args(hint)) else None
+    return hint if origin is Literal or hint in (str, int, float, bool, NoneType) else None
