@@ -66,7 +66,7 @@ def test_fixed_masses_keep_their_velocity(simulate: Make, where: Make) -> None:
     """A clamp that is moved draws the rest along."""
     body = springs.block((3, 3, 3), damping=20.0).fix(lambda x: x[:, 0] < 0.05)
     body.velocities[body.fixed] = (0.0, 0.1, 0.0)
-    simulation = simulate(body)
+    simulation = simulate(body, dt=1e-4)
     simulation.run(2.0)
     expected = body.positions + np.array([0.0, 0.2, 0.0])
     np.testing.assert_allclose(where(simulation)[body.fixed], expected[body.fixed], atol=1e-9)
@@ -105,7 +105,7 @@ def test_a_puck_on_a_plane(simulate: Make, where: Make) -> None:
 
 def test_a_guide_acts_on_its_masses_only(simulate: Make, where: Make) -> None:
     body = particles((0.0, 0.0, 0.0), (1.0, 0.0, 0.0)).guide(np.array([0]), "plane", (0.0, 0.0, 1.0))
-    simulation = simulate(body, gravity=(0.0, 0.0, -G))
+    simulation = simulate(body, gravity=(0.0, 0.0, -G), dt=1e-4)
     simulation.run(0.2)
     z = where(simulation)[:, 2]
     assert z[0] == 0.0
