@@ -175,12 +175,16 @@ GRAINS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def sine(rate: float, phase: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: np.sin(rate * times + phase)
+
+
 def voxel_model(
     *, grid: str = "oo\noo", material: dict[str, Any] | None = None, wave: float = 1.0,
     robot: Callable[[Any], Any] = lambda r: r, **options: Any,
 ) -> Simulation[Any]:  # fmt: skip
     made = voxels.Robot.from_text(grid, voxels.Voxel(**(material or {})))
-    made = made.with_controller(TimeFunctions([lambda t, k=k: np.sin(wave * t + k) for k in range(made.voxel_count)]))
+    made = made.with_controller(TimeFunctions([sine(wave, phase) for phase in range(made.voxel_count)]))
     return voxels.simulation([robot(made)], device="cpu", **{"obstacles": [voxels.terrain("flat")], **options})
 
 
@@ -379,7 +383,7 @@ def machine_model(
 ) -> Simulation[Any]:  # fmt: skip
     """Grains beside an arm whose joint is a control."""
     tree, bed = arm(reach), grains.Bed(grains.jittered_lattice((4, 4, 2), 0.021, corner=(0.0, 0.0, 0.02)), 0.01)
-    given = {
+    given: dict[str, Any] = {
         "obstacles": [GROUND, *tree.bodies([begin], motion="driven")],
         "controls": joint_controls(tree, [begin], fastest=fastest, every=every),
     }

@@ -38,7 +38,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_all_combinations_are_in_one_table(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    vary = {"a": [1.5, 2.0, 4.0], "b": [2, 3], "word": ["x, y"]}
+    vary: dict[str, list[Any]] = {"a": [1.5, 2.0, 4.0], "b": [2, 3], "word": ["x, y"]}
     rows = sweep(product, vary, table=tmp_path / "t.csv", told=lambda row, done, count: told.append((done, count)))
     assert [(row["a"], row["b"]) for row in rows] == [(a, b) for a in vary["a"] for b in vary["b"]]
     assert [row.get("product") for row in rows] == [3.0, 4.5, 4.0, 6.0, None, None]

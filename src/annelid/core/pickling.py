@@ -7,6 +7,7 @@ functions by their module and name, as those of Python.
 from __future__ import annotations
 
 import copyreg
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import annelid.core.device  # noqa: F401  starts Warp quietly
 
 
 def _of_array(array: wp.array[Any]) -> tuple[Any, ...]:
-    return _array, (array.numpy(), _of_type(array.dtype), array.shape, array.device.alias)
+    return _array, (array.numpy(), _of_type(array.dtype), array.shape, str(array.device))
 
 
 def _array(values: np.ndarray, dtype: Any, shape: tuple[int, ...], device: str) -> wp.array[Any]:
@@ -38,13 +39,22 @@ def _type(shape: tuple[int, ...], scalar: Any) -> Any:
 
 
 def _of_function(function: wp.Function) -> str:
-    return str(function.func.__qualname__)
+    return function.key if function.func is None else function.func.__qualname__
 
 
 def _of_device(device: wp.Device) -> tuple[Any, ...]:
     return wp.get_device, (device.alias,)
 
 
+def _of_read_only(table: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
+    return _read_only, (dict(table),)
+
+
+def _read_only(table: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(table)
+
+
+copyreg.pickle(MappingProxyType, _of_read_only)  # which pictures have
 copyreg.pickle(wp.array, _of_array)
 copyreg.pickle(wp.Function, _of_function)
 copyreg.pickle(wp.Device, _of_device)
