@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("stable_baselines3")
 
 from annelid import envs
+from annelid.commands.support.environment_options import chosen, options_of
 from annelid.commands.support.options import Machine, combined, helped, parse, part
-from annelid.commands.train import Train, chosen, command, full_name, options_of
+from annelid.commands.train import Train, command, full_name
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
 from annelid.envs.stable import StableVecEnv
 from annelid.envs.training.evaluation import constant, episode_returns, held, uniform
@@ -318,7 +319,7 @@ def test_history_survives_the_file(tmp_path: Path) -> None:
 def test_options_of_environments_are_flags_as_everywhere(
     name: str, arguments: list[str], options: dict[str, object]
 ) -> None:
-    kind = options_of(name)
+    kind = options_of(name, "train", Train, Machine)
     found = parse(combined("Options", helped(kind), Train, Machine, doc=""), [*arguments, "--seed", "3"], "train")
     assert chosen(part(found, kind)) == options
     assert found.train.seed == 3
@@ -326,7 +327,7 @@ def test_options_of_environments_are_flags_as_everywhere(
 
 @pytest.mark.parametrize("name", list(envs.TASKS))
 def test_no_option_of_an_environment_is_one_of_training(name: str) -> None:
-    kind = options_of(name)
+    kind = options_of(name, "train", Train, Machine)
     assert chosen(kind()) == {}
     known = {each.name for each in fields(kind)}
     assert {"seconds", "every"} & known
@@ -336,7 +337,7 @@ def test_no_option_of_an_environment_is_one_of_training(name: str) -> None:
 def test_an_option_of_training_is_no_option_of_a_task(tmp_path: Path) -> None:
     task = written(tmp_path, ("friction: float", "rate: float = 1.0\n    friction: float"))
     with pytest.raises(InvalidValue, match="`rate` is an option of `annelid train`: rename that option of Crawl"):
-        options_of(task)
+        options_of(task, "train", Train, Machine)
 
 
 @pytest.mark.parametrize(

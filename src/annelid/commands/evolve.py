@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from annelid.commands.support.environment_options import chosen, options_of
 from annelid.commands.support.experiments import experiment_of, split_entries
-from annelid.commands.support.options import Machine, combined, parse, split_name
+from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.commands.support.results import filmed, plotted
 from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
@@ -17,10 +18,13 @@ from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
+from annelid.core.own_files import is_own
 from annelid.core.ownership import owned
 from annelid.evolve import Experiment, Outcome, evolve, make_executor
 from annelid.evolve.display import SearchDisplay
 from annelid.evolve.experiments import experiment_names, experiment_summary
+from annelid.evolve.problems.task_controller import TaskController
+from annelid.evolve.problems.task_files import located, task_of
 from annelid.view.figures import band_plot
 from annelid.view.video import require_mp4
 
@@ -62,13 +66,23 @@ def command(arguments: list[str]) -> int:
         print("usage: annelid evolve FILE|NAME [ENTRIES] [OPTIONS]; annelid evolve NAME --help tells the options.")
         print("FILE is a TOML file, FILE.py:NAME of a task of your own, or base.vxa of voxel robots. ENTRIES change an")
         print("experiment in the words of its file: searcher=cma searcher.population=20 problem.seconds=10;")
-        print("problem=FILE.py:NAME needs none.\n")
+        print("problem=FILE.py:NAME needs none. The options of a task are flags: --friction 0.5.\n")
         for known in experiment_names():
             print(f"  {known:24s} {experiment_summary(known)}")
         return 0
-    kind = combined("Options", Evolve, Machine, doc=f"Search for robots: {name or entries[0]}.")
+    experiment = experiment_of(name, entries)
+    problem, parts = experiment.problem, [Evolve, Machine]
+    if isinstance(problem, TaskController):
+        task_of(problem.task, problem.options)  # refuses what cannot be searched
+        task = located(problem.task) if is_own(problem.task) else problem.task
+        environment = options_of(task, "evolve", Evolve, Machine, given=problem.options)
+        parts.insert(0, helped(environment))
+    kind = combined("Options", *parts, doc=f"Search for robots: {name or entries[0]}.")
     options = parse(kind, rest, f"annelid evolve {name or entries[0]}")
-    experiment = experiment_of(name, entries).changed(
+    if isinstance(problem, TaskController):
+        told = {**problem.options, **chosen(part(options, environment))}
+        experiment = replace(experiment, problem=replace(problem, options=told))
+    experiment = experiment.changed(
         generations=options.evolve.generations, repetitions=options.evolve.repetitions, seed=options.evolve.seed
     )
     report, written = run_experiment(experiment, options.evolve, options.machine)

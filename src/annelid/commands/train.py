@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, make_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name, writable
+from annelid.commands.support.environment_options import chosen, options_of
+from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.commands.support.results import filmed, plotted
 from annelid.commands.support.telling import tell
 from annelid.commands.support.terminal import imports_that_can_be_interrupted
@@ -28,7 +29,6 @@ from annelid.core.snapshot import Snapshot
 from annelid.envs import TASKS, make_worlds
 from annelid.envs.registration import environment_names, settings_of, short
 from annelid.envs.spaces import host_observations, packed
-from annelid.envs.task_options import task_options
 from annelid.envs.training.display import TrainingDisplay
 from annelid.envs.training.evaluation import FIRST_SEED, held
 from annelid.envs.training.pace import Pace, announced, prepared, too_slow
@@ -91,7 +91,7 @@ def command(arguments: list[str]) -> int:
             print(f"  {known:17s} {(settings_of(known).__doc__ or '').strip().splitlines()[0]}")
         return 0
     name = full_name(name)
-    environment = options_of(name)
+    environment = options_of(name, "train", Train, Machine)
     kind = combined("Options", helped(environment), Train, Machine, doc=f"Train an agent in {short(name)}.")
     options = parse(kind, rest, f"annelid train {short(name)}")
     choices = chosen(part(options, environment))
@@ -108,24 +108,6 @@ def full_name(name: str) -> str:
     if name.lower() not in known:
         raise UnknownName("environment", name, environment_names())
     return known[name.lower()]
-
-
-def options_of(name: str) -> type[Any]:
-    """The options of an environment that can be written on the command line, as a dataclass."""
-    kind = settings_of(name)
-    free = [member for member in task_options(kind) if member[0] not in kind.fixed]
-    members = [(option, written, each) for option, hint, each in free if (written := writable(hint)) is not None]
-    taken = {each.name for own in (Train, Machine) for each in fields(own)}
-    for option, _, _ in members:
-        if option in taken:
-            raise InvalidValue(f"`{option}` is an option of `annelid train`: rename that option of {kind.__name__}.")
-    return make_dataclass(kind.__name__, members, frozen=True, kw_only=True)
-
-
-def chosen(options: Any) -> dict[str, Any]:
-    """The options that differ from their defaults, by name."""
-    usual = type(options)()
-    return {name: value for name, value in vars(options).items() if value != vars(usual)[name]}
 
 
 def train(name: str, choices: dict[str, Any], options: Train, machine: Machine) -> tuple[Report, list[Path]]:

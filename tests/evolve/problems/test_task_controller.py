@@ -165,7 +165,7 @@ def test_a_file_beside_an_experiment_is_found(tmp_path: Path, capsys: pytest.Cap
     written(tmp_path)
     file = tmp_path / "mine.toml"
     file.write_text('problem = "crawl.py:Crawl"\ngenerations = 0\n[searcher]\nname = "random"\npopulation = 3\n')
-    assert code(str(file), "--out", str(tmp_path / "out"), "--no-plot", "--json", "problem.options.friction=0.3") == 0
+    assert code(str(file), "--out", str(tmp_path / "out"), "--no-plot", "--json", "--friction", "0.3") == 0
     told = {m["name"]: m["value"] for m in json.loads(capsys.readouterr().out)["measurements"]}
     assert told["evaluations"] == 3
     assert json.loads((tmp_path / "out" / "experiment.json").read_text())["problem"]["options"] == {"friction": 0.3}
@@ -176,8 +176,7 @@ def test_a_file_beside_an_experiment_is_found(tmp_path: Path, capsys: pytest.Cap
     [
         (["absent.py:Crawl"], "there is no file absent.py."),
         (["TASKS"], "there is no task in crawl.py named 'CrawlS'. Did you mean 'Crawl'?"),
-        (["TASK", "problem.options.frction=1"], "no option of Crawl named 'frction'. Did you mean 'friction'?"),
-        (["TASK", "problem.options.friction=high"], "Crawl.friction must be a number, not 'high'."),
+        (["TASK", "problem.options.friction=1"], "options of a task are flags: give --friction 1 instead."),
         (["TASK", "problem.controller=brain"], "must be one of phases, development, sensing, not 'brain'."),
         (["TASK", "problem.hidden=[4]"], "hidden layers go with the controller 'sensing'"),
         (["TASK", "problem.frequency=0"], "the frequency must be a positive number [Hz], not 0"),

@@ -47,6 +47,9 @@ def experiment_of(name: str | None, entries: Sequence[str]) -> Experiment:
         return _known(name)
     table: dict[str, Any] = _BRIEF if name is None else _known(name).to_table()
     for text in entries:
+        if text.startswith("problem.options."):
+            option, _, value = text.removeprefix("problem.options.").partition("=")
+            raise InvalidValue(f"options of a task are flags: give --{option.replace('_', '-')} {value} instead.")
         table = _changed(table, text)
     if "name" not in table.get("problem", {}):
         raise InvalidValue("say what is searched: an experiment, its file, or a problem such as problem=FILE.py:NAME.")
