@@ -106,7 +106,8 @@ def own_back(features: Features, rated: bool, single: bool = False) -> wp.Functi
 def untouched(features: Features) -> wp.Function:
     """The acceleration of a mass that touches nothing, found once more from the springs as on the way there."""
     types = layout(features.real)
-    vec3, vec4, Arrays, Work, Parameters = types.vec3, types.vec4, types.Arrays, types.Work, types.Parameters
+    real, vec3, vec4 = types.real, types.vec3, types.vec4
+    Arrays, Work, Parameters = types.Arrays, types.Work, types.Parameters
     spring_force = thread_gather(types, features.springs("symplectic"), 1)
     pushed, worlds = features.pushed, features.worlds
 
@@ -119,7 +120,9 @@ def untouched(features: Features) -> wp.Function:
         factors = step * model.signal_count * model.world_count
         if wp.static(worlds):
             factors += i // model.masses_a_world * model.signal_count
-        force = spring_force(i, 0, wp.int64(0), x, v, model, work, factors, vec4(), positions, velocities)
+        force = spring_force(
+            i, 0, wp.int64(0), x, v, model, work, factors, vec4(), positions, velocities, real(0.0), real(0.0), False
+        )
         force = force - v * (parameters.drag * wp.length(v))
         if wp.static(pushed):
             force += model.forces[i]
