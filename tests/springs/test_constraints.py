@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -186,3 +187,11 @@ def test_functions_must_be_warp_functions(simulate: Make) -> None:
 
     with pytest.raises(InvalidValue, match="wp.func"):
         simulate(particles((0.0, 0.0, 0.0)), forces=[plain])
+
+
+def test_a_function_that_is_copied_takes_another_precision() -> None:
+    """Warp copies generic functions for each set of types that they are compiled for."""
+    copied = copy.copy(conveyor)
+    assert copied is not conveyor
+    assert vars(copied) == vars(conveyor)
+    assert copy.deepcopy(conveyor) is conveyor

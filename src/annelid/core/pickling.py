@@ -42,6 +42,13 @@ def _of_function(function: wp.Function) -> str:
     return function.key if function.func is None else function.func.__qualname__
 
 
+def _copied(function: wp.Function) -> wp.Function:
+    """A function of its own, as `copy.copy` made it before: Warp copies generic ones for each precision."""
+    copied = object.__new__(wp.Function)
+    vars(copied).update(vars(function))
+    return copied
+
+
 def _of_device(device: wp.Device) -> tuple[Any, ...]:
     return wp.get_device, (device.alias,)
 
@@ -57,4 +64,5 @@ def _read_only(table: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 copyreg.pickle(MappingProxyType, _of_read_only)  # which pictures have
 copyreg.pickle(wp.array, _of_array)
 copyreg.pickle(wp.Function, _of_function)
+type.__setattr__(wp.Function, "__copy__", _copied)
 copyreg.pickle(wp.Device, _of_device)
