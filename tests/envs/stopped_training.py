@@ -19,16 +19,16 @@ from unittest import mock
 import torch
 
 from annelid import cli
-from annelid.envs.task_worlds import TaskWorlds
-from annelid.envs.training import run
+from annelid.envs.stable import StableVecEnv
+from annelid.envs.training import pace, run
 from annelid.envs.training.recipes import RECIPES, Recipe
 
 TASK, FOLDER = sys.argv[1], Path(sys.argv[2])
 CHOICES = 64  # that PPO learns from at once; 32 of each of two worlds
 
 PLACES: dict[str, tuple[Any, str, int, int]] = {
-    "building": (run, "make_worlds", 1, 1),
-    "rollout": (TaskWorlds, "step", 40, 1),  # in the second one
+    "building": (pace, "make_worlds", 1, 1),
+    "rollout": (StableVecEnv, "step_wait", 40, 1),  # in the second one
     "update": (torch.optim.Adam, "step", 3, 1),
     "update, pressed twice": (torch.optim.Adam, "step", 3, 2),
     "saving, pressed thrice": (run, "save_agent", 1, 3),
