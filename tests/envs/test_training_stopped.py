@@ -79,6 +79,9 @@ def test_another_process_stops_a_training(tmp_path: Path) -> None:
     options = ["--worlds", "2", "--out", str(tmp_path / "out"), "--no-plot", "--device", "cpu", "--threads", "1"]
     command = [sys.executable, "-m", "annelid", "train", task, *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any("actions a second" in line for line in process.stderr)  # the rate is measured, now it learns
+        (tmp_path / "crawl.py.begun").unlink(missing_ok=True)
         while not (tmp_path / "crawl.py.begun").exists():
             assert process.poll() is None, process.communicate()
             time.sleep(0.05)
