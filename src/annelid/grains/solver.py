@@ -367,11 +367,12 @@ class Solver:
 
     def _parts(self, state: State) -> int:
         """In how many smaller steps the next one is to be taken."""
-        fastest = float(state.reach.numpy()[LIMIT])
-        if not math.isfinite(fastest):  # whoever looks at the steps goes back to the last good one
-            return 1
+        grains = float(state.reach.numpy()[LIMIT]) / self.model.parameters.smallest
         bodies = float((self._body_speeds(state) / self.model.rooms).max(initial=0.0))
-        parts = max(1, math.ceil(self.dt * max(fastest / (0.5 * self.model.parameters.smallest), 2.0 * bodies)))
+        ways = 2.0 * self.dt * np.array([1.0, grains, bodies])  # in a step, in half of what may be gone
+        if not np.isfinite(ways).all():  # whoever looks at the steps goes back to the last good one
+            return 1
+        parts = max(1, math.ceil(ways[1:].max()))
         if parts > _MOST_PARTS:
             step = int(state.clock.numpy()[0])
             raise SimulationDiverged(
