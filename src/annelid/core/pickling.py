@@ -7,6 +7,9 @@ functions by their module and name, as those of Python.
 from __future__ import annotations
 
 import copyreg
+from importlib import import_module
+from operator import attrgetter
+from pickle import PicklingError
 from types import MappingProxyType
 from typing import Any
 
@@ -38,15 +41,39 @@ def _type(shape: tuple[int, ...], scalar: Any) -> Any:
     return wp.types.vector(shape[0], scalar) if len(shape) == 1 else wp.types.matrix(shape, scalar)
 
 
-def _of_function(function: wp.Function) -> str:
-    return function.key if function.func is None else function.func.__qualname__
+class _Named:
+    """A function: itself in deep copies, by its module and name in pickles, and a new one in other copies.
+
+    Warp copies generic functions for each set of types that they are compiled for.
+    """
+
+    def __init__(self, function: wp.Function, *, is_new: bool = True) -> None:
+        self.function, self.is_new = function, is_new
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Named:
+        return _Named(self.function, is_new=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        python = self.function.func
+        module, name = ("warp", self.function.key) if python is None else (python.__module__, python.__qualname__)
+        if "<locals>" in name:
+            raise PicklingError(f"{name} of {module} cannot be pickled: define it outside of the function.")
+        return _found, (module, name)
+
+    def __call__(self) -> wp.Function:
+        if not self.is_new:
+            return self.function
+        copied = object.__new__(wp.Function)
+        vars(copied).update(vars(self.function))
+        return copied
 
 
-def _copied(function: wp.Function) -> wp.Function:
-    """A function of its own, as `copy.copy` made it before: Warp copies generic ones for each precision."""
-    copied = object.__new__(wp.Function)
-    vars(copied).update(vars(function))
-    return copied
+def _found(module: str, name: str) -> _Named:
+    return _Named(attrgetter(name)(import_module(module)), is_new=False)
+
+
+def _of_function(function: wp.Function) -> tuple[Any, ...]:
+    return _Named.__call__, (_Named(function),)
 
 
 def _of_device(device: wp.Device) -> tuple[Any, ...]:
@@ -64,5 +91,4 @@ def _read_only(table: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 copyreg.pickle(MappingProxyType, _of_read_only)  # which pictures have
 copyreg.pickle(wp.array, _of_array)
 copyreg.pickle(wp.Function, _of_function)
-type.__setattr__(wp.Function, "__copy__", _copied)
 copyreg.pickle(wp.Device, _of_device)
