@@ -69,7 +69,7 @@ def _still(parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         (lambda n: minimise(_still, {"x": 1.0}, starts=n // 10**13), "starts needs about .* of memory"),
         (lambda n: springs.truss(np.eye(3), np.array([[0, n]]), "steel", 0.1), "join two of the 3 points"),
         (lambda n: voxels.simulation(_robot(), substeps=n, device="cpu"), "the most is 46340"),
-        (lambda n: voxels.simulation(_robot(), dt=n, device="cpu"), "would take .* substeps, more than 46340"),
+        (lambda n: voxels.simulation(_robot(), dt=n, device="cpu"), "give a time step from 1e-15 to 1000 s"),
         (lambda n: voxels.simulation(_robot(), control_interval=n, device="cpu"), "the most is 2147483646"),
         (lambda n: EA(sigma=n**20), "sigma of ea must be a number"),
     ],
@@ -84,7 +84,7 @@ def _robot() -> voxels.Robot:
 
 
 def test_whole_numbers_are_as_good_as_floats_where_lengths_are_asked_for() -> None:
-    whole, same = springs.block((2, 2, 2), 10**30), springs.block((2, 2, 2), 1e30)
+    whole, same = springs.block((2, 2, 2), 10**9), springs.block((2, 2, 2), 1e9)
     np.testing.assert_array_equal(whole.volumes, same.volumes)
     np.testing.assert_array_equal(whole.rest_lengths, same.rest_lengths)
     assert EA(sigma=10**30) == EA(sigma=1e30)

@@ -226,7 +226,7 @@ def test_bad_settings_are_refused() -> None:
         fem.simulation(bar().release(), dynamic=False, device="cpu")
     with pytest.raises(UnknownName, match="velocity_damping"):
         fem.simulation(bar(), velocity_dampin=1.0, device="cpu")  # type: ignore[call-arg]
-    with pytest.raises(InvalidValue, match="midpoint rule cannot step a solid that touches obstacles yet"):
+    with pytest.raises(InvalidValue, match="integrator='midpoint' cannot step a solid that touches obstacles yet"):
         fem.simulation(bar(), obstacles=[ground(friction=0.6)], integrator="midpoint", device="cpu")
     model = fem.Model(bar(), device="cpu")
     with pytest.raises(InvalidValue, match="inertia"):

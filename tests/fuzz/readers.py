@@ -315,6 +315,22 @@ def plan(path: Path) -> Callable[[Path], Any]:
     return read
 
 
+def fall(height: float) -> dict[str, float]:
+    """What a sweep measures."""
+    return {"time": (height / 4.905) ** 0.5}
+
+
+def sweep_table(path: Path) -> Callable[[Path], Any]:
+    """The table of a sweep, which is gone on with."""
+    from annelid.core.sweep import sweep
+
+    def read(found: Path) -> None:
+        sweep(fall, {"height": [1.0, 2.0, 3.0]}, table=found, resume=True)
+
+    read(path)
+    return read
+
+
 def measured_runs(path: Path) -> Callable[[Path], Any]:
     """Runs of a measured arm, as a study reads them."""
     from annelid.core.errors import FileFormatError, InvalidValue
@@ -499,6 +515,7 @@ READERS = {
     "distances": Reader(".sdf", distances),
     "plan": Reader(".json", plan),
     "measured-runs": Reader(".csv", measured_runs),
+    "sweep": Reader(".csv", sweep_table),
     "tracks": Reader(".csv", tracks),
     "squeezes": Reader(".json", squeezes),
 }

@@ -111,7 +111,7 @@ def test_the_command_counts_what_became_of_files() -> None:
 FUZZED = {
     "commands/support/needs.py", "commands/support/study_results.py", "control/files.py",
     "core/archives.py", "core/checkpoint.py", "core/recording/layout.py", "core/recording/reading.py",
-    "core/recording/file_kinds.py",
+    "core/recording/file_kinds.py", "core/sweep.py", "shapes/tet/exchange.py",
     "shapes/articulated/urdf.py",
     "envs/training/history.py", "envs/training/run.py", "evolve/experiment.py", "shapes/mesh_files.py",
     "shapes/resistive/media.py", "shapes/sdf_cache.py", "shapes/tet/bounded.py", "studies/support/tables.py",

@@ -16,8 +16,7 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent import futures
 from importlib import import_module
 from itertools import product
 from pathlib import Path
@@ -118,6 +117,8 @@ def _known(path: Path, measured: str, names: list[str], *, resume: bool) -> dict
         raise FileFormatError(f"{path} is no table that a sweep can go on with: {error}.") from None
     if before != {"identity": measured, "vary": names}:
         raise FileFormatError(f"{path} is the table of another sweep, or of other options: name another place.")
+    if any(None in row or None in row.values() or not {*names, FAILED} <= row.keys() for row in rows):
+        raise FileFormatError(f"{path} is no table that a sweep can go on with: its rows do not fit its columns.")
     kept = [{name: _number(text) for name, text in row.items()} for row in rows if not row[FAILED]]
     texts = [{name: row[name] for name in names} for row in rows if not row[FAILED]]
     return {_key(text): row for text, row in zip(texts, kept, strict=True)}
@@ -138,14 +139,16 @@ def _measured(
         yield from ((given, _called(measure, given)) for given in wanted)
         return
     context = multiprocessing.get_context("spawn")  # a fork would copy a CUDA context, which cannot work
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker, initargs=(list(sys.path),))
+    pool = futures.ProcessPoolExecutor(
+        workers, mp_context=context, initializer=begin_worker, initargs=(list(sys.path),)
+    )
     try:
-        jobs: dict[Future[Row], Row] = {pool.submit(_called, measure, given): given for given in wanted}
+        jobs: dict[futures.Future[Row], Row] = {pool.submit(_called, measure, given): given for given in wanted}
         waiting = set(jobs)
         while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            done, waiting = futures.wait(waiting, return_when=futures.FIRST_COMPLETED)
             yield from ((jobs[job], job.result()) for job in done)
-    except BrokenProcessPool:
+    except futures.BrokenExecutor:
         raise AnnelidError(
             "a worker process died: try fewer workers (memory may be short), and go on with the table by resume."
         ) from None

@@ -125,6 +125,7 @@ def simulation(
     constraints: Sequence[wp.Function] = (),
     dashpots: Literal["constant", "growing"] | None = None,
     relaxation: float | Auto = World.relaxation,
+    hardness: float | Auto = World.hardness,
     worlds: int | None = None,
     device: str | wp.Device = "auto",
     threads: int | None = None,
@@ -152,6 +153,8 @@ def simulation(
             rollouts.
         relaxation: Time over which dashpots of springs build up their force [s]: 0 for at once; "auto" takes as much as
             lets them shorten the step by no more than a factor of √2, where they would by more than 2.
+        hardness: Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; "auto" takes what suits
+            the body.
         worlds: Copies of the body side by side that know nothing of each other, each with commands of its own; None for
             one by itself.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -161,7 +164,7 @@ def simulation(
     world = World(
         dt=dt, integrator=integrator, precision=precision, gravity=gravity, velocity_damping=velocity_damping,
         drag=drag, obstacles=obstacles, collisions=collisions, motors=motors, prepare=prepare, forces=forces,
-        constraints=constraints, dashpots=dashpots, relaxation=relaxation,
+        constraints=constraints, dashpots=dashpots, relaxation=relaxation, hardness=hardness,
     )  # fmt: skip
     model = Model(body, world, choose_device(device), worlds=worlds)
     stable = model.stable_step()

@@ -78,7 +78,7 @@ class Model:
             raise InvalidValue("the body has no masses.")
         body.validate()
         self.one, self.batched = body, worlds is not None
-        self._built = identity(body, worlds)
+        self._built = identity(settings_of(body, but=["coverings"]), worlds)
         self.worlds = 1 if worlds is None else require_worlds(worlds, body)
         self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
@@ -179,7 +179,7 @@ class Model:
 
     def _hardened(self, world: World) -> World:
         """The world with contacts that are as stiff as suits the body, where nobody says how stiff they are."""
-        if world.hardness > 0.0 or not any(contact.per_mass for contact in world.contacts):
+        if world.hardness != "auto" or not any(contact.per_mass for contact in world.contacts):
             return world
         squared = squared_frequency(self.one, self._rows_of_one, self.features.substeps)
         return replace(world, hardness=hardness(self.one, world, squared))

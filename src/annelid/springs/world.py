@@ -15,7 +15,7 @@ from annelid.core.numbers import is_number
 from annelid.core.options import Auto, Named, is_among
 from annelid.shapes import Obstacle, ResistiveGround
 from annelid.shapes.resistive.among import sand_among
-from annelid.shapes.values import as_vector, require_step
+from annelid.shapes.values import as_vector, require_positive, require_step
 from annelid.springs.actuation import require_function
 from annelid.springs.collisions import Collide
 from annelid.springs.kernels.passes import PASSES
@@ -49,8 +49,8 @@ class World(Brief, Named):
             force begins at 0; None is "constant", and "growing" in rollouts.
         relaxation: Time over which dashpots of springs build up their force [s]: 0 for at once; "auto" takes as
             much as lets them shorten the step by no more than a factor of √2, where they would by more than 2.
-        hardness: Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; 0 takes what suits the
-            body, see `annelid.springs.hardness`.
+        hardness: Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; "auto" takes what suits
+            the body, see `annelid.springs.hardness`.
 
     Functions of the user get the time since their world began [s] and the number of the mass in it.
     """
@@ -69,7 +69,7 @@ class World(Brief, Named):
     constraints: Sequence[wp.Function] = ()
     dashpots: Literal["constant", "growing"] | None = None
     relaxation: float | Auto = "auto"
-    hardness: float = 0.0
+    hardness: float | Auto = "auto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dt", require_step("dt", self.dt))
@@ -79,10 +79,12 @@ class World(Brief, Named):
             raise InvalidValue(f"precision {self.precision!r} must be 'float32' or 'float64'.")
         if not is_among(self.dashpots, (None, "constant", "growing")):
             raise InvalidValue(f"dashpots {self.dashpots!r} must be 'constant', 'growing' or None.")
-        for name in ("velocity_damping", "drag", "hardness"):
+        for name in ("velocity_damping", "drag"):
             value = getattr(self, name)
             if not (is_number(value) and value >= 0.0):
                 raise InvalidValue(f"{name} must not be negative, not {value!r:.60}.")
+        if self.hardness != "auto":
+            require_positive("hardness", self.hardness)
         if self.relaxation != "auto" and not (is_number(self.relaxation) and self.relaxation >= 0.0):
             raise InvalidValue(f"relaxation must be a time of 0 s or more, or 'auto', not {self.relaxation!r:.60}.")
         object.__setattr__(self, "gravity", as_vector("gravity", self.gravity))
@@ -103,7 +105,7 @@ class World(Brief, Named):
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
         """The rigid obstacles as masses touch them."""
-        return contacts_of(self.obstacles, self.hardness)
+        return contacts_of(self.obstacles, 0.0 if self.hardness == "auto" else self.hardness)
 
     @cached_property
     def sand(self) -> ResistiveGround | None:
