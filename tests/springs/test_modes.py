@@ -91,15 +91,8 @@ def test_stiffness_is_the_derivative_of_the_forces() -> None:
     rng = np.random.default_rng(0)
     body = block((3, 3, 3), 0.1)
     body.springs = np.concatenate([body.springs, body.springs[:5, ::-1]])  # parallel springs, also the other way round
-    for name in (
-        "rest_lengths",
-        "stiffness",
-        "damping",
-        "diameters",
-        "yield_strains",
-        "spring_materials",
-        "signal_kinds",
-    ):
+    of_springs = "rest_lengths", "stiffness", "damping", "diameters", "yield_strains", "spring_materials"
+    for name in (*of_springs, "signal_kinds", "signal_parameters"):
         values = getattr(body, name)
         setattr(body, name, np.concatenate([values, values[:5]]))
     potential = Potential(body, (0.0, 0.0, -9.81))
