@@ -105,9 +105,9 @@ class Calibration(Named):
             _require_nothing_given(run)
             _require_groups(run, self.body.groups)
             markers = markers_on(self.body, self.markers, self.reach, self.carriers)
-            twin = SpringsTwin(self.body, run, markers, {"precision": "float64", **options})
-            twin.require(self.free)
-            return twin
+            of_springs = SpringsTwin(self.body, run, markers, {"precision": "float64", **options})
+            of_springs.require(self.free)
+            return of_springs
         make = self._maker(run)
         first = make({name: float(one.start) for name, one in self.space.free.items()})
         require_kind("what the function of the body makes", first, fem.Solid, "a fem.Solid")

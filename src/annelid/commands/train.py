@@ -170,7 +170,7 @@ def _prepared(
     return training, replace(pace, settings=replace(settings, choices=training.rollout // settings.repeat))
 
 
-def _told(options: Train) -> dict[str, int]:
+def _told(options: Train) -> dict[str, Any]:
     """What of the recipe the user has chosen."""
     values = {
         "worlds": options.worlds, "steps": options.steps, "repeat": options.repeat, "choices": options.rollout,

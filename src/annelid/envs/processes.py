@@ -182,7 +182,8 @@ class ProcessWorlds(Worlds):
 
     def _take_over(self, shares: Sequence[_Share]) -> None:
         """Copy observations and `info` that processes have sent, and keep the results of the action."""
-        for share, (seen, told, share.results) in zip(shares, self._answers(shares), strict=True):
+        for share, (seen, told, results) in zip(shares, self._answers(shares), strict=True):
+            share.results = results
             for name, values in seen.items():
                 self.observations[name].numpy()[share.rows] = values
             for name, values in told.items():

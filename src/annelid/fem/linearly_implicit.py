@@ -22,8 +22,10 @@ from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.kernels.motion import hold
 from annelid.fem.model import Model
 from annelid.fem.newton import Attempt, Holds, Newton, Settings
+from annelid.fem.reinforcing.sets import Reinforcement
 from annelid.fem.settling import ROUGH, Settling
 from annelid.fem.state import CarriedOneSolve, OneSolve, State
+from annelid.fem.tetrahedra import Tetrahedra
 
 
 class OneSolveNewton(Newton):
@@ -42,7 +44,8 @@ class OneSolveNewton(Newton):
     def __init__(self, model: Model, settings: Settings | None = None) -> None:
         super().__init__(model, settings)
         self._enough = ROUGH * self._size
-        self._constrained = [each for each in (model.tetrahedra, *model.reinforcement) if len(each.foreseen)]
+        foreseeing: list[Tetrahedra | Reinforcement] = [model.tetrahedra, *model.reinforcement]
+        self._constrained = [each for each in foreseeing if len(each.foreseen)]
         self._ends = np.cumsum([0, *(len(each.foreseen) for each in self._constrained)]).tolist()
 
     def settle(self, positions: wp.array[Any], fraction: float = 1.0, holds: Holds | None = None) -> Attempt:

@@ -44,5 +44,5 @@ def _with(member: Member, given: Mapping[str, Any]) -> Member:
     name, kind, each = member
     if name not in given:
         return member
-    value = tuple(given[name]) if isinstance(given[name], list) else given[name]
+    value: Any = tuple(given[name]) if isinstance(given[name], list) else given[name]
     return name, kind, field(default=value, metadata=each.metadata)

@@ -106,7 +106,8 @@ def paced(
         length: Actions of an episode.
         episodes: Episodes of the evaluation; None for 20, or as many as a fifth of the time allows.
     """
-    settings = replace(usual, **told)
+    given: dict[str, Any] = dict(told)
+    settings = replace(usual, **given)
     if episodes is None:
         allowed = max(_FEWEST, int(min(_EVALUATION * seconds * rate / length, _MOST_EPISODES)))
         whole = allowed // settings.worlds * settings.worlds  # all worlds run to the end of their episodes
@@ -116,7 +117,7 @@ def paced(
     learning = _updates(usual) * min(LEAST_CHOICES, usual.choices) * settings.repeat / rate
     needed = max(learning / (1.0 - _EVALUATION), learning + evaluation)
     if not math.isinf(seconds):
-        steps = max(1, min(told.get("steps", math.inf), int(rate * (seconds - evaluation))))
+        steps = max(1, int(min(told.get("steps", math.inf), rate * (seconds - evaluation))))
         choices = told.get("choices", _choices(usual, steps))
         batches = math.ceil(choices / batch_size(choices))
         epochs = told.get("epochs", max(usual.epochs, math.ceil(_GRADIENTS / batches)))

@@ -116,7 +116,7 @@ def shared_out(work: np.ndarray, fronts: Fronts, count: int) -> list[np.ndarray]
         count: Number of groups beside those above.
     """
     below = work.astype(float)
-    for i in np.flatnonzero(fronts.parents >= 0):  # parents come after their children
+    for i in np.flatnonzero(fronts.parents >= 0).tolist():  # parents come after their children
         below[fronts.parents[i]] += below[i]
     tops = np.flatnonzero(fronts.parents < 0).tolist()
     while count > 1 and tops and below[heaviest := max(tops, key=lambda i: below[i])] > work.sum() / count:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.replay import Crew
+from annelid.core.replay import Command, Crew
 from annelid.fem.elements import ElementSet
 
 _FORESEEN = 2  # what kernels are asked for: a tangent under tensions that were foreseen
@@ -25,6 +25,10 @@ class Reinforcement(ElementSet):
     Attributes:
         stiffest: Stiffness of its stiffest element [N/m], whose rounding is the least force that can be told.
     """
+
+    _changing: int
+    _stretch: Command
+    _look_ahead: Command
 
     def __init__(self, nodes: np.ndarray, crew: Crew, fixed: tuple[np.ndarray, ...], *, stiffest: float) -> None:
         super().__init__(nodes, crew.device)

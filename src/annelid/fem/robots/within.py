@@ -82,7 +82,7 @@ class Within:
     def _switched(self) -> bool:
         """Stop what has gone beyond a limit, let go what a limit need not stop any more; whether there was any."""
         strokes, efforts, changed = self._robot.aim(), self._robot.efforts, False
-        for number in np.flatnonzero(~self._laws):
+        for number in np.flatnonzero(~self._laws).tolist():
             held = self._limits[number][1].held
             window = self._efforts[number] if held else self._strokes[number]
             value, other = (efforts, strokes) if held else (strokes, efforts)
