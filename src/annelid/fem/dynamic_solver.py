@@ -12,6 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.events import Event
 from annelid.core.variation import Parameter
 from annelid.fem.adjoint.adjoint import SolidAdjoint
+from annelid.fem.adjoint.motion import Motion
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.kept_newton import KeptNewton
@@ -25,7 +26,7 @@ from annelid.fem.model import Model
 from annelid.fem.newton import Holds, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite
 from annelid.fem.parameters import AMONG_BODIES, IN_MOTION, TOUCHING
-from annelid.fem.robots.drives import Drive, drive_of
+from annelid.fem.robots.drives import Drive
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import SunkIn
 from annelid.fem.settling import Settling
@@ -92,19 +93,12 @@ class DynamicSolver(Solver):
 
     def adjoint(self, state: State) -> SolidAdjoint:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
-        return SolidAdjoint(self, state)
+        return SolidAdjoint(self, state, Motion)
 
     def twin(self, solid: Solid, world: World) -> DynamicSolver:
         """A solver like it, for one solid of the same mesh in another world."""
-        gravity = np.asarray(world.gravity, float)
-        drives = [drive_of(drive.actuator, solid, self.device, gravity) for drive in self.drives]
-        inertia, mine = Inertia(solid, world, self.device), self.contacts
-        sets = [each for drive in drives for each in drive.sets]
-        contacts = None if mine is None else Contacts(solid, mine.given, mine.settings, self.device)
-        sets += [] if contacts is None else contacts.sets
-        model = Model(
-            solid, world, self.device, threads=self.model.crew.threads, extras=[*sets, inertia], like=self.model
-        )
+        inertia = Inertia(solid, world, self.device)
+        model, drives, contacts = self._twin_parts(solid, world, [inertia])
         return DynamicSolver(model, inertia, settings=self.newton.settings, drives=drives, contacts=contacts)
 
     @property

@@ -24,6 +24,7 @@ from annelid.core.state import copy_array, overwrite, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.core.weakly import weakly
 from annelid.fem.adjoint.adjoint import SolidAdjoint
+from annelid.fem.adjoint.equilibria import Equilibria
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.leading import Leading
@@ -31,6 +32,7 @@ from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.places import on_device
 from annelid.fem.contact.state import Touch, Touching
 from annelid.fem.dynamics import Inertia
+from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
@@ -43,9 +45,10 @@ from annelid.fem.readout import Readout
 from annelid.fem.robots.actuators import Actuator
 from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive, SlideDrive
+from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import Sunk
+from annelid.fem.solid import Solid
 from annelid.fem.state import OneSolve, State
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
@@ -181,11 +184,25 @@ class Solver:
         self._worlds.advance(state, steps, self._march)
 
     def adjoint(self, state: State) -> SolidAdjoint:
-        """What runs motions back; a solid without inertia has none."""
-        raise InvalidValue(
-            "a solid without inertia has no motion to run back (Rollout): use fem.Sensitivity(simulation), or "
-            "dynamic=True."
-        )
+        """What goes from equilibrium to equilibrium and back, for gradients; see `core.adjoint.Differentiable`."""
+        return SolidAdjoint(self, state, Equilibria)
+
+    def twin(self, solid: Solid, world: World) -> Solver:
+        """A solver like it, for one solid of the same mesh in another world."""
+        model, drives, contacts = self._twin_parts(solid, world)
+        return Solver(model, settings=self.newton.settings, drives=drives, contacts=contacts)
+
+    def _twin_parts(
+        self, solid: Solid, world: World, extras: Sequence[ElementSet] = ()
+    ) -> tuple[Model, list[Drive], Contacts | None]:
+        """A model like its own with more element sets, actuators on it, and what it touches."""
+        gravity, mine = np.asarray(world.gravity, float), self.contacts
+        drives = [drive_of(drive.actuator, solid, self.device, gravity) for drive in self.drives]
+        contacts = None if mine is None else Contacts(solid, mine.given, mine.settings, self.device)
+        sets = [each for drive in drives for each in drive.sets] + ([] if contacts is None else contacts.sets)
+        threads = self.model.crew.threads
+        model = Model(solid, world, self.device, threads=threads, extras=[*sets, *extras], like=self.model)
+        return model, drives, contacts
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
         """Bring worlds back to rest; see `core.solver.Solver`. With a mask the clock goes on."""

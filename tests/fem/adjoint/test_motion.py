@@ -207,7 +207,6 @@ def test_a_rollout_leaves_its_simulation_alone_and_does_what_it_would() -> None:
         ({"integrator": "midpoint"}, "the midpoint integrator"),
         ({"obstacles": [Plane(point=(0.0, 0.0, -0.5))]}, "friction of contacts"),
         ({"obstacles": [Rigid(Plane(point=(0.0, 0.0, -0.5)), Surface(friction=0.0))], "linear": "kept"}, "kept factor"),
-        ({"dynamic": False}, "fem.Sensitivity"),
     ],
 )
 def test_what_cannot_be_run_back_is_refused_by_name(options: dict[str, Any], named: str) -> None:

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Replays, Stage
+from annelid.fem.adjoint.stepping import Standing
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
 from annelid.fem.robots.actuators import Hydraulic
@@ -57,6 +58,26 @@ def command_rates(rates: np.ndarray, efforts: np.ndarray, commands: np.ndarray) 
         rate, followed = rates[step] + carried, efforts[step] == commands[step]
         found[step], carried = np.where(followed, rate, 0.0), np.where(followed, 0.0, rate)
     return found
+
+
+def of_commands(
+    solver: Standing, rates: np.ndarray, efforts: np.ndarray, fractions: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    """Rates of the commands of each step, shape [steps, channels].
+
+    Args:
+        solver: What is commanded.
+        rates: Rates of the efforts of each step, shape [steps, k].
+        efforts: Efforts before the first step and after each, shape [steps + 1, k].
+        fractions: Part of the loads that acts after each step, shape [steps].
+        table: The commands, shape [steps, channels].
+    """
+    grown = rates.copy()
+    for number, drive in enumerate(solver.drives):
+        if isinstance(drive, ChamberDrive):  # pressures grow with the loads
+            grown[:, number] *= fractions
+    numbers = [channel.number for channel in solver.channels.every]
+    return command_rates(grown[:, numbers], efforts[1:, numbers], table)
 
 
 def require_differentiable(model: Model, drives: Sequence[Drive]) -> None:

@@ -1,10 +1,10 @@
-"""The motion of solids there and back, as `core.adjoint.Adjoint` declares it."""
+"""Motions and equilibria of solids there and back, as `core.adjoint.Adjoint` declares it."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ import warp as wp
 from annelid.core.adjoint import Input, Plan, Stretch
 from annelid.core.errors import InexactGradient, InvalidValue, SimulationDiverged
 from annelid.core.state import clone_state, overwrite, state_arrays
+from annelid.fem.adjoint.equilibria import Equilibria
 from annelid.fem.adjoint.inputs import Numbers, built_of, changed, inputs_of, require_consistent
 from annelid.fem.adjoint.motion import Motion
 from annelid.fem.adjoint.refusals import carried, missing, require_adjoint
-from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.adjoint.stepping import Standing
 from annelid.fem.state import State
 
 _ROOM = 2 * 2**30
@@ -27,28 +28,30 @@ class SolidAdjoint:
     """Runs motions from a state there and back; see `core.adjoint.Adjoint`.
 
     Each world has a solver of its own; those whose solids are alike share one. Positions after every step are kept
-    where there is room, and then nothing is run twice.
+    where there is room, and then nothing is run twice. Of equilibria those are kept that are looked at.
 
     Args:
         solver: The solver of the simulation.
         state: The state that motions begin in.
+        run: What a world does.
     """
 
     vector = wp.vec3d
 
-    def __init__(self, solver: Stepping, state: State) -> None:
+    def __init__(self, solver: Standing, state: State, run: Callable[..., Motion | Equilibria]) -> None:
         require_adjoint(solver, state)
-        self._of, model = solver, solver.model
+        self._of, self._run, model = solver, run, solver.model
         self.device, self.things, self.carried = model.device, model.node_count, carried(solver)
         self._states = [clone_state(solver.world(state, world)) for world in range(solver.worlds)]
-        positions, velocities = (
-            np.array([vars(one)[name].numpy() for one in self._states]) for name in ("positions", "velocities")
-        )
+        positions = np.array([one.positions.numpy() for one in self._states])
+        velocities = np.zeros_like(positions)
+        if self._states[0].velocities.size:  # nothing has any at rest
+            velocities = np.array([one.velocities.numpy() for one in self._states])
         controls = solver.channels.controls
         self._inputs = inputs_of(model, Numbers(positions, velocities, controls, missing(solver)))
-        self._twins: list[tuple[dict[str, np.ndarray], Stepping]] = []
+        self._twins: list[tuple[dict[str, np.ndarray], Standing]] = []
         self._plan: Plan | None = None
-        self._motions: list[Motion] = []
+        self._motions: list[Motion | Equilibria] = []
         self._values: Mapping[str, np.ndarray] = {}
         self._after = 0
 
@@ -86,19 +89,19 @@ class SolidAdjoint:
         for motion in self._motions:
             motion.begin()
 
-    def _motion(self, world: int) -> Motion:
+    def _motion(self, world: int) -> Motion | Equilibria:
         assert self._plan is not None
         state = clone_state(self._states[world])
         overwrite(state.clock, state.clock.numpy() + self._after)
         for name, array in (("positions", state.positions), ("velocities", state.velocities)):
-            if name in self._values:
+            if name in self._values and array.size:
                 array.assign(self._values[name][world])
         table = None
         if "controls" in self._values:
             table = self._table(self._values["controls"][world])
-        return Motion(self._solver(world), state, self._plan, self._values, table)
+        return self._run(self._solver(world), state, self._plan, self._values, table)
 
-    def _solver(self, world: int) -> Stepping:
+    def _solver(self, world: int) -> Standing:
         """A solver of a solid with the values of a world; one that was made for the same values serves again."""
         built = built_of(self._values, world)
         for values, solver in self._twins:

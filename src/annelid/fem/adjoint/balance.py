@@ -47,6 +47,7 @@ class Balance:
         positions: wp.array[Any],
         seed: np.ndarray,
         *,
+        fraction: float = 1.0,
         efforts: np.ndarray | None = None,
         limits: Sequence[tuple[Limits, Limits]] = (),
     ) -> None:
@@ -55,12 +56,13 @@ class Balance:
         Args:
             positions: Positions of the nodes [m], vec3d of shape [n].
             seed: Rates of the loss with them [1/m], shape [n, 3].
+            fraction: Part of the loads that acts.
             efforts: What actuators exert, shape [k], where some may find their own effort.
             limits: Limits of effort and stroke of each of these.
         """
         model = self._model
         model.assembly.evaluate(positions)
-        self._tell_unbalanced()
+        self._tell_unbalanced(fraction)
         try:
             model.linear.factor(model.assembly.values)
         except NotPositiveDefinite:
@@ -80,10 +82,10 @@ class Balance:
         if len(self._own):
             self._border(np.array([0.0 if law is None else law[1] for law in laws])[self._own])
 
-    def _tell_unbalanced(self) -> None:
+    def _tell_unbalanced(self, fraction: float) -> None:
         """Warn where forces do not balance, so that there is no equilibrium whose gradient it could be."""
         model = self._model
-        forces, loads = model.assembly.forces.numpy(), model.loads.numpy()
+        forces, loads = model.assembly.forces.numpy(), fraction * model.loads.numpy()
         left = float(np.abs(np.where(model.solid.held, 0.0, forces + loads)).max())
         rounding = 1e-15 * model.stiffest * float(np.ptp(model.solid.nodes, axis=0).max())
         largest = max(float(np.abs(forces).max()), float(np.abs(loads).max()))

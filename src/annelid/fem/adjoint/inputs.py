@@ -12,6 +12,7 @@ from annelid.core.adjoint import Input
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.fem.adjoint.law_slopes import changed_law, law_constants
+from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
@@ -83,12 +84,17 @@ def inputs_of(model: Model, numbers: Numbers) -> dict[str, Input]:
         Input("forces", node, every(model.dead_loads), unit="N", does="constant forces on nodes"),
         Input("gravity", ("world", "axis"), every(model.gravity), unit="m/s²", does="acceleration of gravity"),
         Input("velocity_damping", ("world",), every(model.world.velocity_damping), unit="1/s", low=0.0,
-              does="decay of velocities"),
+              does="decay of velocities", idle="" if moves(model) else "a solid without inertia does not move"),
         Input("controls", ("world", "interval", "control"),
               np.broadcast_to(np.array(channels, float), (worlds, 1, len(channels))), free=1,
               does="commands, each interval as long as the others", idle=uncommanded),
     ]  # fmt: skip
     return {one.name: replace(one, missing=numbers.missing.get(one.name, "")) for one in found}
+
+
+def moves(model: Model) -> bool:
+    """Whether a solid has inertia."""
+    return any(isinstance(each, Inertia) for each in model.extras)
 
 
 def common_constants(materials: Sequence[Material]) -> dict[str, np.ndarray]:

@@ -10,13 +10,13 @@ import warp as wp
 
 from annelid.core.adjoint import Plan, Stretch
 from annelid.core.errors import InvalidValue
-from annelid.core.state import clone_state, overwrite
-from annelid.fem.adjoint.actuation import Directions, command_rates
+from annelid.core.state import clone_state
+from annelid.fem.adjoint.actuation import Directions, of_commands
 from annelid.fem.adjoint.element_rates import HyperelasticRates, element_rates
 from annelid.fem.adjoint.history_rates import HistoryRates
 from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.adjoint.masses import mass_rows, of_motion
-from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.adjoint.stepping import Stepping, command
 from annelid.fem.contact.state import Touching
 from annelid.fem.history import StressHistory
 from annelid.fem.hyperelastic import Hyperelastic
@@ -30,7 +30,6 @@ from annelid.fem.kernels.motion_rates import (
     sum_efforts,
 )
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
-from annelid.fem.robots.drives import ChamberDrive
 from annelid.fem.state import State
 
 _PARTS = 32  # of the nodes, whose products are added up one after the other
@@ -119,7 +118,7 @@ class Motion:
             if isinstance(state.history, StressHistory):
                 self._histories.append(clone_state(state.history))
             if self._table is not None:
-                self._command(state, self._table[stretch.first + step])
+                command(state, self._table[stretch.first + step])
             self._solver.advance(state, 1)
             wp.copy(self._path[step + 2], state.positions)
             self._efforts[stretch.first + step + 1] = state.efforts.numpy()
@@ -130,11 +129,6 @@ class Motion:
         self.unsettled = int(state.unsettled.numpy()[0]) - int(self._state.unsettled.numpy()[0])
         if not again and not stretch.last:
             self._checkpoints[stretch.number + 1] = (state, wp.clone(self._path[stretch.count]))
-
-    def _command(self, state: State, values: np.ndarray) -> None:
-        """Command the channels from now on."""
-        still = np.zeros_like(values)
-        overwrite(state.commands, np.column_stack([values, values, still, still]))
 
     def _look(self, step: int, state: State) -> None:
         row = self._plan.rows[step]
@@ -249,14 +243,9 @@ class Motion:
 
     def _by_commands(self, table: np.ndarray) -> np.ndarray:
         """Rates of the commands of each step, shape [steps, channels]."""
-        solver, rates = self._solver, self._effort_rates.numpy().copy()
         steps = range(self._clock + 1, self._clock + 1 + self._plan.steps)
-        fractions = np.array([solver.fraction(step) for step in steps])
-        for number, drive in enumerate(solver.drives):
-            if isinstance(drive, ChamberDrive):  # pressures grow with the loads
-                rates[:, number] *= fractions
-        numbers = [channel.number for channel in solver.channels.every]
-        return command_rates(rates[:, numbers], self._efforts[1:, numbers], table)
+        fractions = np.array([self._solver.fraction(step) for step in steps])
+        return of_commands(self._solver, self._effort_rates.numpy(), self._efforts, fractions, table)
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
         wp.launch(kernel, self._solver.model.node_count, arguments, device=self._solver.model.device)

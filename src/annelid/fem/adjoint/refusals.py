@@ -1,4 +1,4 @@
-"""What of a solid in motion has no adjoint, refused by name with what to do instead."""
+"""What of a solid has no adjoint, in motion or at rest, refused by name with what to do instead."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.fem.adjoint.actuation import require_differentiable, weighty
-from annelid.fem.adjoint.stepping import Stepping
+from annelid.fem.adjoint.inputs import moves
+from annelid.fem.adjoint.stepping import Standing
 from annelid.fem.adjoint.touching import require_smooth
+from annelid.fem.dynamics import Inertia
 from annelid.fem.robots.actuators import PointForce
+from annelid.fem.robots.drives import SlideDrive
 from annelid.fem.robots.points import names_node
 from annelid.fem.state import State
 
 
-def require_adjoint(solver: Stepping, state: State) -> None:
+def require_adjoint(solver: Standing, state: State) -> None:
     """Refuse a simulation that cannot be run back."""
     model = solver.model
-    known = {id(each) for drive in solver.drives for each in drive.sets} | {id(solver.inertia)}
+    known = {id(each) for drive in solver.drives for each in drive.sets}
     known |= set() if solver.contacts is None else {id(each) for each in solver.contacts.sets}
     refused = {
         f"the {model.world.integrator} integrator": (
-            model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
+            moves(model) and model.world.integrator != "backward-euler", "use integrator='backward-euler'"),
+        "a solid that creeps from equilibrium to equilibrium": (
+            model.relaxes and not moves(model), "give material.relaxed()"),
         "ground that resists (ResistiveGround)": (model.world.sand is not None, "use planes, spheres or boxes"),
         "element sets of the user (extras)": (
-            any(id(each) not in known for each in model.extras), "use actuators, forces and holds"),
+            any(id(each) not in known and not isinstance(each, Inertia) for each in model.extras),
+            "use actuators, forces and holds"),
         "parameters of worlds (simulation.parameters)": (
             state.variation.there, "give moduli, densities, damping and gravity to the rollout"),
     }  # fmt: skip
@@ -34,7 +40,7 @@ def require_adjoint(solver: Stepping, state: State) -> None:
     require_smooth(solver.contacts)
 
 
-def missing(solver: Stepping) -> dict[str, str]:
+def missing(solver: Standing) -> dict[str, str]:
     """What there is no gradient by, and why."""
     solid, found = solver.model.solid, {}
     if solid.threads or solid.fabrics:
@@ -46,12 +52,14 @@ def missing(solver: Stepping) -> dict[str, str]:
             found["nodes"] = (
                 f"the point of {drive.actuator.name} would change with them, too: give the number of a node"
             )
+        if isinstance(drive, SlideDrive):
+            found["controls"] = f"{drive.actuator.name} moves held nodes: give the rollout offsets instead"
     for name in weighty(solver.drives):
         found["gravity"] = found["nodes"] = f"the weight of the liquid in {name} would change with it, too"
     return found
 
 
-def carried(solver: Stepping) -> str:
+def carried(solver: Standing) -> str:
     """What its future depends on besides positions, velocities, commands and the time, in words; empty for nothing."""
     if solver.model.relaxes:
         return "materials with a Prony series remember earlier strains"

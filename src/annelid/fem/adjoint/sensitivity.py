@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.fem.adjoint.actuation import refused, require_differentiable, weighty
-from annelid.fem.adjoint.balance import Balance
-from annelid.fem.adjoint.element_rates import HyperelasticRates, Rates, element_rates
-from annelid.fem.adjoint.masses import MassRates
+from annelid.fem.adjoint.at_rest import RatesAtRest
+from annelid.fem.adjoint.element_rates import Rates
 from annelid.fem.adjoint.touching import require_smooth, stand_as_in
 from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.model import Model
@@ -46,16 +45,14 @@ class Sensitivity:
     def __init__(self, subject: Robot | Simulation[Any] | Model) -> None:
         self._subject = subject
         self._model, self._drives = _parts(subject)
-        model, solid = self._model, self._model.solid
+        model = self._model
         require_differentiable(model, self._drives)
         self._missing = _missing(model, self._drives)
-        self._balance = Balance(model, self._drives)
-        self._elements = element_rates(solid, model.tetrahedra, model.crew, nodes="nodes" not in self._missing)
-        self._masses = MassRates(solid)
+        self._rates = RatesAtRest(model, self._drives, nodes="nodes" not in self._missing)
         others = ["density", "gravity", "forces", "offsets", "nodes", *(["efforts"] if self._drives else [])]
         others += ["prony"] if model.relaxes else []
         others += ["strokes"] if self._drives and isinstance(subject, Robot) else []
-        self.names = tuple(name for name in (*self._elements.materials(), *others) if name not in self._missing)
+        self.names = tuple(name for name in (*self._rates.constants, *others) if name not in self._missing)
 
     def rates(
         self, loss_rates: ArrayLike, *, positions: ArrayLike | None = None, names: Sequence[str] | None = None
@@ -77,31 +74,10 @@ class Sensitivity:
         own: dict[str, Any] = {}
         if isinstance(self._subject, Robot):
             own = {"efforts": self._subject.efforts, "limits": self._subject.limits}
-        self._balance.solve(where, seed, **own)
-        self._elements.clear()
-        self._elements.add(self._balance.adjoint, where)
-        found = {**self._of_materials(), **self._of_loads(seed, wanted)}
+        found = self._rates.at(where, seed, **own)
+        if len(self._model.solid.materials) == 1:
+            found |= {name: found[name][0] for name in (*self._rates.constants, "prony", "density") if name in found}
         return {name: found[name] for name in wanted}
-
-    def _of_materials(self) -> Rates:
-        found, materials = self._elements.materials(), self._model.solid.materials
-        if isinstance(self._elements, HyperelasticRates):
-            terms = max(len(material.prony) for material in materials)
-            found["prony"] = np.repeat(-self._elements.relaxed()[:, None], terms, axis=1)
-        found["density"] = self._masses.densities(self._weighed())
-        return {name: rate[0] for name, rate in found.items()} if len(materials) == 1 else found
-
-    def _of_loads(self, seed: np.ndarray, wanted: Sequence[str]) -> Rates:
-        adjoint = self._balance.adjoint.numpy().copy()
-        found = {"forces": adjoint, "gravity": self._model.weights @ adjoint, "offsets": self._balance.offsets(seed)}
-        found |= {"efforts": self._balance.efforts(), "strokes": self._balance.strokes()}
-        if "nodes" in wanted:
-            found["nodes"] = self._elements.nodes() + self._masses.nodes(self._weighed()) + found["offsets"]
-        return found
-
-    def _weighed(self) -> np.ndarray:
-        """Rates of the masses of integration points, by their weight."""
-        return self._masses.of_weights(self._balance.adjoint.numpy() @ self._model.gravity)
 
     def _where(self, positions: ArrayLike | None) -> wp.array[Any]:
         """Where the nodes are; obstacles are where they are in the simulation."""

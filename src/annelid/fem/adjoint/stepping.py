@@ -1,9 +1,12 @@
-"""What steps a solid in motion, as those see it who run motions back."""
+"""What steps a solid, as those see it who run motions and equilibria back."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
+from annelid.core.state import overwrite
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
@@ -14,12 +17,11 @@ from annelid.fem.state import State
 from annelid.fem.world import World
 
 
-class Stepping(Protocol):
-    """A solver of backward Euler for one solid by itself.
+class Standing(Protocol):
+    """A solver that goes from equilibrium to equilibrium of one solid by itself.
 
     Attributes:
         model: The model.
-        inertia: Its inertia.
         drives: Actuators that act on it.
         dt: Time step [s].
         channels: Channels that command them.
@@ -27,7 +29,6 @@ class Stepping(Protocol):
     """
 
     model: Model
-    inertia: Inertia
     drives: tuple[Drive, ...]
     dt: float
     channels: Channels
@@ -54,6 +55,22 @@ class Stepping(Protocol):
         """One of the worlds as a state of its own, to be read; the next call overwrites it."""
         ...
 
-    def twin(self, solid: Solid, world: World) -> Stepping:
+    def twin(self, solid: Solid, world: World) -> Standing:
         """A solver like it, for one solid of the same mesh in another world."""
         ...
+
+
+class Stepping(Standing, Protocol):
+    """A solver of backward Euler for one solid by itself.
+
+    Attributes:
+        inertia: Its inertia.
+    """
+
+    inertia: Inertia
+
+
+def command(state: State, values: np.ndarray) -> None:
+    """Command the channels of a state from now on, shape [channels]."""
+    still = np.zeros_like(values)
+    overwrite(state.commands, np.column_stack([values, values, still, still]))

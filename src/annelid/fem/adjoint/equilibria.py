@@ -1,0 +1,106 @@
+"""Equilibria of one solid, each under its commands, and their rates: each is one solve, and none depends on others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from annelid.core.adjoint import Plan, Stretch
+from annelid.core.state import clone_state
+from annelid.fem.adjoint.actuation import of_commands
+from annelid.fem.adjoint.at_rest import RatesAtRest
+from annelid.fem.adjoint.inputs import by_law
+from annelid.fem.adjoint.stepping import Standing, command
+from annelid.fem.adjoint.touching import stand_as_in
+from annelid.fem.state import State
+
+
+class Equilibria:
+    """Equilibria of one world, as a `Motion` without velocities.
+
+    Args:
+        solver: What steps it; nobody else uses it meanwhile.
+        state: The state it begins in.
+        plan: How it is divided.
+        wanted: Names of the parameters whose rates are wanted.
+        table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
+
+    Attributes:
+        unsettled: Steps that were not solved: none, since such a step is refused.
+    """
+
+    unsettled = 0
+
+    def __init__(
+        self, solver: Standing, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
+    ) -> None:
+        self.solver, self._state, self._plan, self._wanted, self._table = solver, state, plan, wanted, table
+        looks = (len(plan.looks), solver.model.node_count)
+        self.positions, self.velocities = (
+            wp.zeros(looks, dtype=wp.vec3d, device=solver.model.device) for _ in range(2)
+        )
+        self._seen: list[State] = []
+        self._efforts = np.zeros((plan.steps + 1, len(solver.drives)))
+        self._by_law = any(by_law(name) for name in wanted)
+        self._rates = RatesAtRest(solver.model, solver.drives, nodes="nodes" in wanted)
+
+    def begin(self) -> None:
+        """Remember what actuators exert before the first step."""
+        self._efforts[0] = self._state.efforts.numpy()
+
+    def run(self, stretch: Stretch, *, again: bool) -> None:
+        """Run a stretch; what was looked at is kept, so that nothing is run again."""
+        if again:
+            return
+        for step in range(stretch.first + 1, stretch.first + stretch.count + 1):
+            if self._table is not None:
+                command(self._state, self._table[step - 1])
+            self.solver.advance(self._state, 1)
+            self._efforts[step] = self._state.efforts.numpy()
+            row = int(self._plan.rows[step])
+            if row >= 0:
+                wp.copy(self.positions[row], self._state.positions)
+                self._seen.append(clone_state(self._state))
+
+    def turn(self, positions: wp.array[Any], velocities: wp.array[Any]) -> None:
+        """Begin to run back with rates of the loss by what was looked at; velocities are 0 whatever is given."""
+        self._seeds = positions.numpy()
+        self._found = {name: np.zeros(values.shape[1:]) for name, values in self._wanted.items()}
+        self._effort_rates = np.zeros((self._plan.steps, len(self.solver.drives)))
+
+    def reverse(self, stretch: Stretch) -> None:
+        """Add the rates of the equilibria of a stretch that were looked at."""
+        for step in range(stretch.first + 1, stretch.first + stretch.count + 1):
+            row = int(self._plan.rows[step])
+            if row >= 0 and self._seeds[row].any():
+                self._add(step, self._seen[row], self._seeds[row])
+
+    def _add(self, step: int, state: State, seed: np.ndarray) -> None:
+        """Add the rates of one equilibrium."""
+        solver, fraction = self.solver, self._fraction(step)
+        for each in solver.model.assembly.sets:
+            each.ramp(fraction)
+        for drive, effort in zip(solver.drives, self._efforts[step].tolist(), strict=True):
+            drive.exert(effort)
+        if solver.contacts is not None:
+            stand_as_in(solver.contacts, state)
+        rates = self._rates.at(state.positions, seed, fraction=fraction, by_law=self._by_law)
+        for name in self._found.keys() & rates.keys():
+            self._found[name] += rates[name]
+        self._effort_rates[step - 1] = rates["efforts"]
+
+    def _fraction(self, step: int) -> float:
+        """Part of the loads that acts after a step of this motion."""
+        begun = int(self._state.begun.numpy()[0])
+        return self.solver.fraction(int(self._state.clock.numpy()[0]) - begun - self._plan.steps + step)
+
+    def rates(self) -> dict[str, np.ndarray]:
+        """Rates by all parameters that were asked for; they are 0 by where the nodes were before."""
+        found = dict(self._found)
+        if self._table is not None:
+            fractions = np.array([self._fraction(step + 1) for step in range(self._plan.steps)])
+            found["controls"] = of_commands(self.solver, self._effort_rates, self._efforts, fractions, self._table)
+        return found
