@@ -32,7 +32,7 @@ def kernel() -> Iterator[Any]:
 
 def test_all_are_listed() -> None:
     index = (TUTORIALS / "index.md").read_text(encoding="utf-8")
-    assert [page.stem for page in PAGES if f"<{page.stem}>" not in index or f"\n{page.stem}\n" not in index] == []
+    assert [page.stem for page in PAGES if f"]({page.stem}.md)" not in index or f"\n{page.stem}\n" not in index] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

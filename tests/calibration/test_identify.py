@@ -246,7 +246,7 @@ def test_a_model_that_does_not_follow_is_told() -> None:
 
 
 def test_fewer_data_than_constants_are_refused() -> None:
-    seen = Tracks(TIMES[:2], np.broadcast_to(MARKERS["tip"], (2, 1, 3)), ("tip",))
+    seen = Tracks(TIMES[:2], np.array(MARKERS["tip"]) + np.array([[[0.0]], [[1e-3]]]), ("tip",))
     one = {"tip": MARKERS["tip"]}
     with pytest.raises(
         InvalidValue, match=r"3 measured numbers .*cannot determine 1 constants and 6 numbers of the frames"

@@ -13,7 +13,7 @@ from annelid.core.errors import AnnelidError, InvalidValue
 
 
 def small_block(device, **world):
-    return springs.simulation(springs.block((5, 5, 5)), device=device, **world)
+    return springs.simulation(springs.block((5, 5, 5)), device=device, **{"dt": 1e-4, **world})
 
 
 def test_start_returns_at_once_and_breakpoint_stops_exactly(device):

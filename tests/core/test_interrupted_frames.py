@@ -29,6 +29,8 @@ SAMPLED = int(os.environ.get("ANNELID_INTERRUPTED_LINES", "25"))
 class Presses:
     """Ctrl-C at chosen lines of the watched files, so many times at each."""
 
+    sent, armed = 0, False
+
     def __init__(self, lines: set[int], times: int) -> None:
         self.lines, self.times, self.count = lines, times, 0
 
@@ -40,6 +42,7 @@ class Presses:
             self.count += 1
             if self.count in self.lines:
                 for _ in range(self.times):
+                    Presses.sent += 1
                     signal.raise_signal(signal.SIGINT)
         return self
 
@@ -47,11 +50,31 @@ class Presses:
     def pressed(self) -> Iterator[None]:
         """A block in which they come."""
         before = sys.gettrace()
+        Presses.armed = True
         sys.settrace(self)
         try:
             yield
         finally:
-            sys.settrace(before)
+            try:
+                Presses.armed = False
+            finally:
+                sys.settrace(before)
+
+
+@pytest.fixture(autouse=True)
+def no_press_ends_the_tests() -> Iterator[None]:
+    """What was pressed at the last line of a block, and is heard after it, is left out; the user's Ctrl-C is not."""
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        own = Presses.sent > 0
+        Presses.sent -= own
+        if Presses.armed or not own:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    yield
+    Presses.sent, Presses.armed = 0, False
+    signal.signal(signal.SIGINT, before)
 
 
 def advanced(simulation: Simulation[Any], presses: Presses) -> int:
