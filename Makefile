@@ -24,7 +24,7 @@ run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 # process computes on two cores while others wait for a browser; a fourth one takes longer than it saves.
 test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.dev  ## Run the test suite, three files at a time
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --assert=plain || { \
+	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 1 --assert=plain || { \
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }
 

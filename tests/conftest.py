@@ -1,9 +1,12 @@
 """What every test shares: a core a process, a quiet Warp, the devices, and hypothesis without clocks or chance."""
 
+import faulthandler
 import gc
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
+from types import FrameType
 
 import pytest
 
@@ -51,6 +54,29 @@ LONG = {
     "test_squeeze.py", "test_squeezing.py", "test_tutorials.py", "test_voxel_workshop.py", "test_workshop.py",
 }  # fmt: skip
 """Files that take long for the number of their tests, such as those that wait for a browser."""
+
+
+LONGEST = 600
+"""Seconds after which a test hangs; the longest takes a tenth of that on two busy cores."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Let a test that hangs fail by its name, so that the others go on."""
+
+    def hangs(number: int, frame: FrameType | None) -> None:
+        faulthandler.dump_traceback()
+        pytest.fail(f"{item.nodeid} hangs: it has not ended after {LONGEST} s")
+
+    if not hasattr(signal, "SIGALRM"):
+        return (yield)
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(LONGEST)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
