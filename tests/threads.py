@@ -63,6 +63,7 @@ def forked(work: Callable[[], bool]) -> bool:
         warnings.simplefilter("ignore", DeprecationWarning)  # other threads are what this is about
         child = os.fork()
     if child == 0:  # nothing of pytest may run here
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(30)
         code = 1
         try:
