@@ -17,8 +17,9 @@ import pytest
 import warp as wp
 
 from annelid import Simulation, coupling, fem, grains, shapes, springs, voxels, voxels3d
-from annelid.control import TimeFunctions
+from annelid.control import HostController, TimeFunctions
 from annelid.core.errors import FileFormatError
+from annelid.core.identity import _Known
 from annelid.materials import material
 from annelid.shapes.articulated.controls import joint_controls
 from annelid.shapes.articulated.frames import frame_of
@@ -457,5 +458,74 @@ def test_the_same_model_takes_its_checkpoint_again(kind: str, tmp_path: Path) ->
     first.step(2)
     first.save(tmp_path / "first.npz")
     again = build()
+    again.load(tmp_path / "first.npz")
+    assert again.state_hash() == first.state_hash()
+
+
+# --- what a model was made of, changed afterwards ---
+
+
+def springs_of(stiffness: np.ndarray) -> Simulation[Any]:
+    body = springs.block((3, 3, 3), 0.02, mass=1e-3)
+    body.stiffness = stiffness
+    return springs.simulation(body, device="cpu")
+
+
+def grains_of(radii: np.ndarray) -> Simulation[Any]:
+    bed = grains.Bed(grains.jittered_lattice((4, 4, 2), 0.021), 0.01)
+    bed.radii = radii
+    return grains.simulation(bed, overlapping="allow", device="cpu")
+
+
+def cubes_of(**options: Any) -> Simulation[Any]:
+    return voxels3d.simulation([voxels3d.Robot(np.zeros((3, 2, 2), int), **options)], device="cpu")
+
+
+MADE_OF: dict[str, tuple[Callable[[np.ndarray], Simulation[Any]], np.ndarray]] = {
+    "springs": (springs_of, np.full(springs.block((3, 3, 3), 0.02, mass=1e-3).spring_count, 50.0)),
+    "grains": (grains_of, np.full(32, 0.01)),
+    "fixed masses": (lambda of: voxel_model(robot=lambda r: replace(r, fixed=of)), np.zeros((2, 2, 4), bool)),
+    "loads": (lambda of: voxel_model(robot=lambda r: r.push(of)), np.ones((2, 2, 4, 2))),
+    "voxels3d": (lambda of: cubes_of(amplitude=of), np.ones((3, 2, 2))),
+    "holds": (lambda of: cubes_of(holds=[voxels3d.Hold(of)]), np.arange(4)),
+    "pushes": (lambda of: cubes_of(pushes=[voxels3d.Push(of, (0.0, 0.0, 0.1))]), np.arange(4)),
+}
+
+
+@pytest.mark.parametrize("kind", MADE_OF)
+def test_a_model_is_what_it_was_built_of(kind: str) -> None:
+    build, array = MADE_OF[kind]
+    built, other, given = build(array), build(array + array.dtype.type(1)), array.copy()
+    changed = build(given)
+    given += given.dtype.type(1)
+    assert changed.solver.fingerprint() == built.solver.fingerprint() != other.solver.fingerprint()
+
+
+@pytest.mark.parametrize("kind", ["springs", "grains", "fixed masses", "voxels3d"])
+def test_arrays_count_only_when_a_fingerprint_is_wanted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    whole = _Known._of_array
+    monkeypatch.setattr(_Known, "_of_array", lambda self, array: seen.append(array.size) or whole(self, array))
+    build, array = MADE_OF[kind]
+    made = build(array)
+    assert max(seen, default=0) < array.size
+    made.solver.fingerprint()
+    assert max(seen) >= array.size
+
+
+def test_a_controller_that_remembers_its_calls_is_no_other_one_afterwards(tmp_path: Path) -> None:
+    def remembering() -> Simulation[Any]:
+        times: list[float] = []
+
+        def act(time: float, inputs: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+            times.append(time)
+            return np.zeros((len(inputs), 4))
+
+        return voxel_model(robot=lambda r: r.with_controller(HostController(act)))
+
+    first = remembering()
+    first.step(6)
+    first.save(tmp_path / "first.npz")
+    again = remembering()
     again.load(tmp_path / "first.npz")
     assert again.state_hash() == first.state_hash()

@@ -139,3 +139,17 @@ def test_a_body_that_grows_between_checkpoints_can_be_loaded_from_each(device: s
         other.step(3)
         assert other.state_hash() == simulation.state_hash()
         simulation.load(path)
+
+
+def test_a_body_that_is_changed_afterwards_is_none_of_the_simulation(device: str) -> None:
+    """Edits are undone to the body as it was built, and a copy, which would be of another body, is refused."""
+    body = springs.block((3, 3, 3))
+    simulation = springs.simulation(body, device=device)
+    masses = body.masses.copy()
+    body.masses *= 2.0
+    with simulation.edit() as edit:
+        edit.add_masses([[0.0, 0.0, 2.0]], 0.1)
+    simulation.reset()
+    np.testing.assert_array_equal(simulation.solver.model.masses, masses)
+    with pytest.raises(AnnelidError, match="was changed afterwards"):
+        simulation.clone()

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import warp as wp
+from numpy.typing import ArrayLike
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.errors import InvalidValue, MissingPackage
@@ -18,6 +19,13 @@ _NUMBERS = (
     wp.bool, wp.float16, wp.float32, wp.float64,
     wp.int8, wp.int16, wp.int32, wp.int64, wp.uint8, wp.uint16, wp.uint32, wp.uint64,
 )  # fmt: skip
+
+
+def kept(values: ArrayLike, dtype: Any = None) -> np.ndarray:
+    """A copy of an array that nobody changes."""
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array
 
 
 @runtime_checkable

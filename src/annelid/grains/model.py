@@ -94,7 +94,8 @@ class Model:
         order = np.argsort([body.world for body in bodies], kind="stable") if bodies else []
         self._own = [bodies[i] for i in order]
         self.bodies = [twin(body, world) if world else body for world in range(self.copies) for body in self._own]
-        self.one = begin(bed, self.bodies if self.many else bodies, given, overlapping, period=self.world.period)
+        touched = self.bodies if self.many else bodies
+        self.one = begin(bed, touched, given, overlapping, period=self.world.period).copy()  # beds may be changed
         copied = self.copies > 1 and not self.many
         self.bed = self.one.repeated(self.copies) if copied else self.one
         self.worlds = np.repeat(np.arange(self.copies, dtype=np.int32), len(bed)) if copied else given
@@ -109,15 +110,8 @@ class Model:
         self._choose_steps(least_sweeps)
         self.features = self._features()
         self.parameters = self._parameters()
-        self._identity = identity(
-            self.one,
-            self.worlds,
-            self.copies,
-            guests,
-            least_sweeps,
-            settings_of(self.world, but=["dt"]),
-            self.contact_step,
-        )
+        around = settings_of(self.world, but=["dt"])
+        self._surroundings = identity(self.copies, guests, least_sweeps, around, self.contact_step)
 
     def _require_known_contacts(self) -> None:
         """Refuse what the method would leave out of contacts."""
@@ -217,6 +211,10 @@ class Model:
     def fingerprint(self) -> str:
         """A hash of bed and world as they were built."""
         return self._identity
+
+    @cached_property
+    def _identity(self) -> str:
+        return identity(self.one, self.worlds, self._surroundings)
 
     def surfaces(self) -> np.ndarray:
         """Friction, restitution, rolling resistance and cohesion of each grain, shape [n, 4]."""

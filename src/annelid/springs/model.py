@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,9 @@ class Model:
         if body.mass_count == 0:
             raise InvalidValue("the body has no masses.")
         body.validate()
-        self.one, self.batched = body, worlds is not None
-        self._built = identity(settings_of(body, but=["coverings"]), worlds)
+        self.one, self.batched = body.copy(), worlds is not None  # its own, since bodies may be changed afterwards
         self.worlds = 1 if worlds is None else require_worlds(worlds, body)
-        self.body = body if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
+        self.body = self.one if self.worlds == 1 else body.replicated(np.zeros((self.worlds, 3)))
         self.world, self.device = world, device
         self.features = features_of(body, world, worlds=self.batched)
         self.types: Layout = layout(self.features.real)
@@ -209,6 +209,11 @@ class Model:
         """A hash of the body as it was built, and of the world and the signals as they are now."""
         world, signals = settings_of(self.world, but=["dt", "relaxation"]), self.arrays.signal_parameters
         return identity(self._built, world, signals, self.features.growing, self.relaxation)
+
+    @cached_property
+    def _built(self) -> str:
+        worlds = self.worlds if self.batched else None
+        return identity(settings_of(self.one, but=["coverings"]), worlds)
 
     def write_rows(self, patch: Patch) -> bool:
         """Write the new rows of a patch to the device; False if there is no room and arrays must move first.

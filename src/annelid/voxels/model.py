@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from annelid.control.controller import Program
 from annelid.control.kernels.kinds import HOST
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
-from annelid.core.identity import identity
+from annelid.core.identity import identity, settings_of
 from annelid.voxels.kernels.layout import Layout, layout
 from annelid.voxels.kernels.program import Features
 from annelid.voxels.kernels.sensing import KINDS, sensor_layout
@@ -70,7 +71,8 @@ class Model:
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
         self.terrain = upload_terrain(world.terrain, self.real, device)
-        self._built = identity(self.worlds, world, self.corners, box_positions)
+        called = [self.robots[i].controller for i in self.hosted]  # functions of users may change as they are called
+        self._surroundings = identity(world, called, self.corners, box_positions)
 
     @property
     def numpy_real(self) -> type:
@@ -119,6 +121,14 @@ class Model:
     def fingerprint(self) -> str:
         """A hash of robots and world as they were built, and of what controllers compute with now."""
         return identity(self._built, self.bank.arrays.parameters)
+
+    @cached_property
+    def _built(self) -> str:
+        bodies = {robot: settings_of(robot, but=["controller"]) for robot in self.robots}
+        worlds = [[bodies[robot] for robot in robots] for robots in self.worlds]
+        called = set(self.hosted)
+        controllers = [None if i in called else robot.controller for i, robot in enumerate(self.robots)]
+        return identity(worlds, controllers, self._surroundings)
 
     def initial_motion(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions (x, y, cos, sin) and velocities (vx, vy, spin, 0) of all bodies, shape [bodies, 4]."""

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import ndimage
 
 from annelid.control.controller import Controller, controller_from_dict
-from annelid.core.arrays import array_or_none, as_truths
+from annelid.core.arrays import array_or_none, as_truths, kept
 from annelid.core.described import Described
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.numbers import is_whole
@@ -40,6 +40,9 @@ class Load:
 
     forces: np.ndarray
     seconds: float = float("inf")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forces", kept(self.forces))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,8 +84,8 @@ class Robot(Described):
             raise InvalidValue(f"all voxels of a robot must have one side length, not {sides[0]} and {sides[1]} m.")
         grid.setflags(write=False)
         object.__setattr__(self, "grid", grid)
-        if self.fixed.size == 0:
-            object.__setattr__(self, "fixed", np.zeros((*grid.shape, 4), bool))
+        fixed = self.fixed if self.fixed.size else np.zeros((*grid.shape, 4), bool)
+        object.__setattr__(self, "fixed", kept(fixed))
         if self.fixed.shape != (*grid.shape, 4):
             raise InvalidValue(f"fixed masses need shape {(*grid.shape, 4)}, not {self.fixed.shape}.")
 

@@ -80,7 +80,7 @@ class Model:
         self.obeying: np.ndarray = self._obeying_anywhere() if base is None else base.obeying
         self.controls = self._controls()
         self.tables = self._upload()
-        self._identity = "" if base else identity(robots, settings_of(world, but=["dt", "skin"]), corners, group)
+        self._surroundings = identity(settings_of(world, but=["dt", "skin"]), corners, group)
 
     @property
     def roundings(self) -> np.ndarray:
@@ -117,6 +117,10 @@ class Model:
     def fingerprint(self) -> str:
         """A hash of robots and world as they were built, before edits."""
         return self._identity if self.base is None else self.base.fingerprint()
+
+    @cached_property
+    def _identity(self) -> str:
+        return identity(self.robots, self._surroundings)
 
     def edited(self, log: Log) -> Model:
         """This model, which is as it was built, after a log of edits."""

@@ -9,6 +9,7 @@ from numbers import Real
 
 import numpy as np
 
+from annelid.core.arrays import kept
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.shapes.values import Vector, as_vector
@@ -42,6 +43,7 @@ class Hold:
     duration: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "voxels", kept(self.voxels))
         for name in self.freedoms:
             if not isinstance(name, str) or name not in FREEDOMS:
                 raise InvalidValue(f"freedom {name!r} does not exist; use {', '.join(FREEDOMS)}.")
@@ -81,6 +83,7 @@ class Push:
     end: float = math.inf
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "voxels", kept(self.voxels))
         for name in ("force", "moment"):
             object.__setattr__(self, name, as_vector(f"{name} on voxels", vars(self)[name]))
         _require_times("a push", self.begin, self.rise)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
-from annelid.core.arrays import array_or_none, as_numbers
+from annelid.core.arrays import array_or_none, as_numbers, kept
 from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
@@ -183,7 +183,7 @@ class Robot(Described):
     def _spread(self, name: str) -> np.ndarray:
         """One number a cell."""
         try:
-            values = np.asarray(vars(self)[name], float)
+            values = kept(vars(self)[name], float)
         except (TypeError, ValueError, OverflowError):
             raise InvalidValue(f"{name} of a robot must be a number, or one a cell.") from None
         if values.shape not in ((), self.grid.shape):
