@@ -10,9 +10,9 @@ import pytest
 
 from annelid.grains import model
 from annelid.grains.kernels.layout import FLAGS, REACHES, SKIN, STALE, WORLD_REACHES
-from annelid.grains.kernels.layout import PLANE as WALL
 from annelid.grains.model import PATIENCE
 from annelid.shapes import box_walls
+from annelid.shapes.kernels.gaps import PLANE as WALL
 
 from .blade import BLADE, CONTROLS, EDGE, drive, simulated
 

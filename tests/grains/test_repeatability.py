@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from annelid.core.state import state_hash
-from annelid.grains.kernels.layout import BALL, BOX, GRID, PLANE, Features, shared_by_teams
+from annelid.grains.kernels.layout import Features, shared_by_teams
+from annelid.shapes.kernels.gaps import BOX, GRID, PLANE, SPHERE
 
 from .conftest import bed_with_ball
 
@@ -84,9 +85,9 @@ def test_runs_repeat_on_every_device(device: str) -> None:
 
 
 def test_models_share_the_kernel_of_a_team_where_that_costs_nothing() -> None:
-    alone = shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True))
+    alone = shared_by_teams(Features(kinds=(PLANE, SPHERE), tracked=True))
     assert alone == shared_by_teams(Features(kinds=(PLANE, BOX), tracked=True, worlds=True, commanded=True))
     with_mesh = Features(kinds=(PLANE, GRID), tracked=True)
-    assert alone != shared_by_teams(with_mesh) == shared_by_teams(Features(kinds=(PLANE, BALL, GRID), tracked=True))
+    assert alone != shared_by_teams(with_mesh) == shared_by_teams(Features(kinds=(PLANE, SPHERE, GRID), tracked=True))
     assert shared_by_teams(Features(kinds=(PLANE,))) == Features(kinds=(PLANE,), worlds=True)  # walls alone
-    assert alone != shared_by_teams(Features(kinds=(PLANE, BALL), tracked=True, rolling=True))
+    assert alone != shared_by_teams(Features(kinds=(PLANE, SPHERE), tracked=True, rolling=True))

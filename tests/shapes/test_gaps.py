@@ -29,8 +29,8 @@ def find_gaps(
     i = wp.tid()
     x = points[i]
     gap, gradient, curvature, straight = gaps.plane_gap(size, x)
-    if kind == wp.static(gaps.BALL):
-        gap, gradient, curvature, straight = gaps.ball_gap(size[0], x)
+    if kind == wp.static(gaps.SPHERE):
+        gap, gradient, curvature, straight = gaps.sphere_gap(size[0], x)
     if kind == wp.static(gaps.BOX):
         gap, gradient, curvature, straight = gaps.box_gap(size, x)
     if kind == wp.static(gaps.CYLINDER):
@@ -84,7 +84,7 @@ def slopes(found: Gaps, points: np.ndarray, step: float = 1e-6) -> tuple[np.ndar
 @pytest.mark.parametrize(
     ("kind", "size", "shape"),
     [
-        (gaps.BALL, (0.4, 0.0, 0.0), Sphere(0.4)),
+        (gaps.SPHERE, (0.4, 0.0, 0.0), Sphere(0.4)),
         (gaps.BOX, SIZE, Box(tuple(2 * SIZE))),
         (gaps.CYLINDER, (0.3, 0.4, 0.0), Cylinder(0.3, 0.8)),
         (gaps.CAPSULE, (0.3, 0.4, 0.0), Capsule(0.3, 0.8)),

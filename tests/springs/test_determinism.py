@@ -10,7 +10,7 @@ import pytest
 
 from annelid import Simulation, springs
 from annelid.shapes import Plane
-from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
+from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
 from annelid.springs.kernels.program import Features, shared_by_teams
 
 STEPS = 157
@@ -112,10 +112,10 @@ def test_small_bodies_take_one_thread() -> None:
 
 
 def test_models_share_the_kernel_of_a_team_where_that_costs_nothing() -> None:
-    plain, ball = shared_by_teams(Features()), shared_by_teams(Features(touching=(BALL,)))
+    plain, ball = shared_by_teams(Features()), shared_by_teams(Features(touching=(SPHERE,)))
     assert plain == shared_by_teams(Features(pushed=True)) != ball
     assert ball == shared_by_teams(Features(touching=(PLANE, BOX, HEIGHTS, GRID), pushed=True))
     assert shared_by_teams(Features(touching=(PLANE,))).touching == (PLANE,)  # by far the most common
-    level, uneven = (Features(touching=kinds, varied=True) for kinds in ((BALL,), (HEIGHTS,)))
+    level, uneven = (Features(touching=kinds, varied=True) for kinds in ((SPHERE,), (HEIGHTS,)))
     assert not shared_by_teams(level).shaped  # there is no ground of each world's own
     assert shared_by_teams(uneven).shaped

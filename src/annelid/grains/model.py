@@ -22,13 +22,14 @@ from annelid.core.stability import Cause, StepReport
 from annelid.grains.bed import Bed
 from annelid.grains.controls import BodyControl, channels_of
 from annelid.grains.dashpot import dashpots
-from annelid.grains.kernels.layout import FREE, GRID, PLANE, Bodies, Body, Features, Parameters
+from annelid.grains.kernels.layout import FREE, Bodies, Body, Features, Parameters
 from annelid.grains.material import Grain
 from annelid.grains.rigid import Solid, Touched, Wall, bounce_together, twin
 from annelid.grains.start import begin
 from annelid.grains.steps import Load, calm_speed, default_step, halves, meeting_step, meeting_sweeps
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.kernels.gaps import GRID, PLANE
 
 PATIENCE = 8
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Color
-from annelid.grains.kernels.layout import BALL, BOX, CAPSULE, CYLINDER, DRIVEN, FIXED, FREE, GRID
+from annelid.grains.kernels.layout import DRIVEN, FIXED, FREE
 from annelid.grains.material import response_of
 from annelid.shapes import (
     Box,
@@ -27,6 +27,7 @@ from annelid.shapes import (
     SignedDistanceGrid,
     Sphere,
 )
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, SPHERE
 from annelid.shapes.rigid import as_rigids
 from annelid.shapes.spread import spread_over
 from annelid.shapes.values import Vector, frame
@@ -146,7 +147,7 @@ class Solid:
     @cached_property
     def kind(self) -> int:
         """Kind of surface of the kernels."""
-        kinds = {Sphere: BALL, Box: BOX, Cylinder: CYLINDER, Capsule: CAPSULE}
+        kinds = {Sphere: SPHERE, Box: BOX, Cylinder: CYLINDER, Capsule: CAPSULE}
         return kinds.get(type(self.shape), GRID)
 
     @property

@@ -15,8 +15,8 @@ from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Sphere
+from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.resistive.among import rigids_beside_sand
-from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE
 
 FRICTION, RESTITUTION = 0.5, 0.5
 """Of a surface that does not say: Coulomb coefficient and restitution; how stiff it is depends on the body."""
@@ -124,7 +124,7 @@ def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
     if isinstance(geometry, Sphere):
         sphere = rigid.where
         assert isinstance(sphere, Sphere)
-        return {"kind": BALL, "place": sphere.center, "size": sphere.radius}, nothing
+        return {"kind": SPHERE, "place": sphere.center, "size": sphere.radius}, nothing
     if isinstance(geometry, Box):
         center = rigid.turn.apply(np.array(geometry.center)) + np.array(rigid.position)
         half = tuple(0.5 * side for side in geometry.size)

@@ -11,7 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.parameters import scale_rows
 from annelid.core.variation import TERRAIN, Parameter, Variation, declared_parameters, factor
-from annelid.springs.kernels.layout import HEIGHTS
+from annelid.shapes.kernels.gaps import HEIGHTS
 from annelid.springs.kernels.parameters import MASS, derive_kernel
 from annelid.springs.model import Model
 from annelid.springs.stability import Scales

@@ -10,8 +10,8 @@ import numpy as np
 from annelid.core.errors import InvalidValue
 from annelid.shapes import Box, HeightField, Plane, Rigid, Sphere
 from annelid.shapes.beginning import depths_inside, warn_inside
+from annelid.shapes.kernels.gaps import BOX, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.resistive.among import rigids_beside_sand
-from annelid.voxels3d.kernels.layout import BALL, BOX, HEIGHTS, PLANE
 
 _OWN = -1.0  # stands for what the material of a voxel says
 
@@ -102,7 +102,7 @@ def _form(rigid: Rigid, number: int) -> Mapping[str, Any]:
     if isinstance(geometry, Sphere):
         sphere = rigid.where
         assert isinstance(sphere, Sphere)
-        return {"kind": BALL, "place": sphere.center, "size": sphere.radius}
+        return {"kind": SPHERE, "place": sphere.center, "size": sphere.radius}
     if isinstance(geometry, Box):
         center = rigid.turn.apply(np.array(geometry.center)) + np.array(rigid.position)
         half = tuple(0.5 * side for side in geometry.size)

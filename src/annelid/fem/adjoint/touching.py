@@ -7,7 +7,7 @@ from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels.contact import SHARP
 from annelid.fem.state import State
-from annelid.shapes.kernels.gaps import BALL, PLANE
+from annelid.shapes.kernels.gaps import PLANE, SPHERE
 
 
 def require_smooth(contacts: Contacts | None) -> None:
@@ -15,7 +15,7 @@ def require_smooth(contacts: Contacts | None) -> None:
     if contacts is None:
         return
     kinds, sizes = contacts.nodes.forms.kinds.numpy(), contacts.nodes.forms.sizes.numpy()
-    balls = sizes[kinds == BALL, 0]
+    balls = sizes[kinds == SPHERE, 0]
     small = balls * SHARP <= contacts.nodes.reach
     refused = {
         "contacts of a solid with itself": (contacts.pairs is not None, "leave them out, Contact(itself=False)"),
@@ -23,7 +23,7 @@ def require_smooth(contacts: Contacts | None) -> None:
         "friction of contacts": (
             bool(contacts.nodes.points.frictions.numpy().any()), "give surfaces friction=0.0"),
         "obstacles other than planes and spheres": (
-            bool(((kinds != PLANE) & (kinds != BALL)).any()) or len(contacts.corners) > 0, "use planes and spheres"),
+            bool(((kinds != PLANE) & (kinds != SPHERE)).any()) or len(contacts.corners) > 0, "use planes and spheres"),
         "spheres of less than five times the reach of contacts": (
             bool(small.any()), "give the contact a smaller reach, Contact(reach=...)"),
     }  # fmt: skip

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue
 from annelid.fem.kernels.obstacles import Forms, Poses
 from annelid.shapes import Box, Capsule, Cylinder, HeightField, ImplicitSurface, Obstacle, Plane, Rigid, Sphere, Surface
-from annelid.shapes.kernels.gaps import BALL, BOX, CAPSULE, CYLINDER, GRID, HEIGHTS, PLANE
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.rigid import as_rigids
 from annelid.shapes.values import frame
 
@@ -84,7 +84,7 @@ class Form:
         if isinstance(shape, Box):
             self.kind, self.size = BOX, 0.5 * np.array(shape.size)
         elif isinstance(shape, Sphere):
-            self.kind, self.size = BALL, np.array([shape.radius, 0.0, 0.0])
+            self.kind, self.size = SPHERE, np.array([shape.radius, 0.0, 0.0])
         elif isinstance(shape, Cylinder | Capsule):
             self.kind = CYLINDER if isinstance(shape, Cylinder) else CAPSULE
             self.size = np.array([shape.radius, 0.5 * shape.length, 0.0])

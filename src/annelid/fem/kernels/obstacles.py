@@ -4,19 +4,19 @@
 import warp as wp
 
 from annelid.shapes.kernels.gaps import (
-    BALL,
     BOX,
     CAPSULE,
     CYLINDER,
     GRID,
     HEIGHTS,
-    ball_gap,
+    SPHERE,
     box_gap,
     capsule_gap,
     cylinder_gap,
     grid_gap,
     heights_gap,
     plane_gap,
+    sphere_gap,
 )
 
 wp.set_module_options({"enable_backward": False})
@@ -69,8 +69,8 @@ def local_nearness(b: int, x: wp.vec3d, forms: Forms) -> Nearness:
     kind = forms.kinds[b]
     size = forms.sizes[b]
     gap, gradient, curvature, straight = plane_gap(size, x)
-    if kind == wp.static(BALL):
-        gap, gradient, curvature, straight = ball_gap(size[0], x)
+    if kind == wp.static(SPHERE):
+        gap, gradient, curvature, straight = sphere_gap(size[0], x)
     if kind == wp.static(BOX):
         gap, gradient, curvature, straight = box_gap(size, x)
     if kind == wp.static(CYLINDER):

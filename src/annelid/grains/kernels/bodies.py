@@ -7,8 +7,6 @@ from annelid.grains.kernels.allowances import body_speed
 from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
     APPROACH,
-    BALL,
-    CAPSULE,
     FASTEST,
     FLAGS,
     FREE,
@@ -35,6 +33,7 @@ from annelid.grains.kernels.touch import (
     rebound,
     start_of,
 )
+from annelid.shapes.kernels.gaps import CAPSULE, SPHERE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -55,7 +54,7 @@ def point_radius(p: int, bodies: Bodies) -> float:
     """Radius around a point [m]: round bodies touch with balls, others with points."""
     form = bodies.forms[int(bodies.points[p][3])]
     radius = float(0.0)
-    if form.kind == wp.static(BALL) or form.kind == wp.static(CAPSULE):
+    if form.kind == wp.static(SPHERE) or form.kind == wp.static(CAPSULE):
         radius = form.size[0]
     return radius
 

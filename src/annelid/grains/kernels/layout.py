@@ -6,11 +6,12 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.sums import ContactSum
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, PLANE, SPHERE
 
 wp.set_module_options({"enable_backward": False})
 
-PLANE, BALL, BOX, CYLINDER, CAPSULE, GRID = range(6)
-"""Kinds of surfaces of bodies."""
+SIMPLE = (PLANE, SPHERE, BOX, CYLINDER, CAPSULE)
+"""Kinds of geometries that compile quickly."""
 
 FIXED, DRIVEN, FREE = range(3)
 """How bodies move: not at all, as they are told, or as forces make them."""
@@ -153,7 +154,7 @@ def shared_by_teams(features: Features) -> Features:
     a CPU about one part in a hundred, and change no bit; a kernel takes seconds to compile. Grids of distances are the
     surface that takes longest.
     """
-    simple = tuple(range(GRID)) if set(features.kinds) - {PLANE} else features.kinds
+    simple = SIMPLE if set(features.kinds) - {PLANE} else features.kinds
     kinds = (*simple, GRID) if GRID in features.kinds else simple
     return replace(features, worlds=True, kinds=kinds, commanded=features.commanded or features.tracked)
 
@@ -273,7 +274,7 @@ class Lists:
 
 @wp.struct
 class Body:
-    kind: wp.int32  # of its surface
+    kind: wp.int32  # of its geometry, see `shapes.kernels.gaps`
     motion: wp.int32  # FIXED, DRIVEN or FREE
     world: wp.int32
     size: wp.vec3  # half sides; radius and half height; normal of a plane

@@ -3,7 +3,8 @@
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.grains.kernels.layout import BALL, BOX, CAPSULE, CYLINDER, GRID, PLANE, Bodies, Body
+from annelid.grains.kernels.layout import Bodies, Body
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, PLANE, SPHERE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -125,7 +126,7 @@ def surface_gap(kinds: tuple[int, ...]) -> wp.Function:
     Only the kinds in use are compiled.
     """
     planes, balls, boxes, cylinders, capsules, grids = (
-        kind in kinds for kind in (PLANE, BALL, BOX, CYLINDER, CAPSULE, GRID)
+        kind in kinds for kind in (PLANE, SPHERE, BOX, CYLINDER, CAPSULE, GRID)
     )
 
     @wp.func
@@ -142,7 +143,7 @@ def surface_gap(kinds: tuple[int, ...]) -> wp.Function:
             if body.kind == wp.static(PLANE):
                 found = wp.vec4(body.size[0], body.size[1], body.size[2], wp.dot(body.size, local))
         if wp.static(balls):
-            if body.kind == wp.static(BALL):
+            if body.kind == wp.static(SPHERE):
                 found = ball_gap(body.size, local)
         if wp.static(boxes):
             if body.kind == wp.static(BOX):

@@ -7,7 +7,8 @@ import warp as wp
 
 from annelid.grains.kernels.allowances import body_lead, room_around
 from annelid.grains.kernels.cells import block_scan
-from annelid.grains.kernels.layout import FLAGS, HALTED, PLANE, Bodies, Grains, Lists, Parameters
+from annelid.grains.kernels.layout import FLAGS, HALTED, Bodies, Grains, Lists, Parameters
+from annelid.shapes.kernels.gaps import PLANE
 
 wp.set_module_options({"enable_backward": False})
 

@@ -18,8 +18,8 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
-PLANE, BALL, BOX, CYLINDER, CAPSULE, GRID, HEIGHTS = range(7)
-"""Kinds of shapes."""
+PLANE, SPHERE, BOX, CYLINDER, CAPSULE, GRID, HEIGHTS = range(7)
+"""Kinds of geometries, the same for every physics."""
 TINY = 1.0e-20
 """Distance from the middle of a round shape below which directions mean nothing [m]."""
 
@@ -31,7 +31,7 @@ def plane_gap(normal: Any, x: Any):
 
 
 @wp.func
-def ball_gap(radius: Any, x: Any):
+def sphere_gap(radius: Any, x: Any):
     """Around a ball."""
     distance = wp.max(wp.length(x), type(radius)(TINY))
     return distance - radius, x / distance, type(radius)(1.0) / distance, type(x)()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annelid.core.errors import InvalidValue
-from annelid.springs.kernels.layout import GRID
+from annelid.shapes.kernels.gaps import GRID
 from annelid.springs.model import Model
 
 

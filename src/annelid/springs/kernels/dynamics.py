@@ -6,13 +6,14 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.springs.kernels.layout import BALL, BOX, GRID, Layout
+from annelid.shapes.kernels.gaps import BOX, GRID, SPHERE
+from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
 
-THIN = (BALL, BOX, GRID)
+THIN = (SPHERE, BOX, GRID)
 """Obstacles that a mass could leave on the other side; planes and heights have none."""
 
 

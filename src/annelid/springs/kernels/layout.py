@@ -8,9 +8,6 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.shapes.resistive.kernels.stress import resistance
 
-PLANE, BALL, BOX, HEIGHTS, GRID = range(5)
-"""Kinds of obstacles."""
-
 YIELDS, GIVES = range(2)
 """Kinds of sand: that resists by its law alone, and that gives before it yields."""
 
@@ -63,7 +60,7 @@ def layout(real: Any) -> Layout:
     )
     obstacle = make_struct(
         f"SpringObstacle{bits}",
-        kind=wp.int32,  # PLANE, BALL, BOX, HEIGHTS or GRID
+        kind=wp.int32,  # of geometry, see `shapes.kernels.gaps`
         place=vec3,  # unit normal, centre, or first node [m]
         size=real,  # distance of the plane from the origin along its normal, radius, or spacing of the grid [m]
         spacing=vec3,  # half the sides of the box [m]; distances between heights [m], and a factor on them

@@ -10,10 +10,11 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
 from annelid.springs.kernels.contact_lists import slot_of_mass, watch
 from annelid.springs.kernels.dynamics import Plugins, mass_acceleration
 from annelid.springs.kernels.gather import Springs, thread_gather, vector_load
-from annelid.springs.kernels.layout import GIVES, GRID, HEIGHTS, PLANE, YIELDS, layout
+from annelid.springs.kernels.layout import GIVES, YIELDS, layout
 from annelid.springs.kernels.motors import motor_force
 from annelid.springs.kernels.passes import GATHERLESS, PASSES, mass_update
 from annelid.springs.kernels.signals import motor_value, signal_at
@@ -106,7 +107,9 @@ def shared_by_teams(features: Features) -> Features:
     """
     kinds = features.touching
     if set(kinds) - {PLANE}:
-        kinds = tuple(kind for kind in range(GRID + 1) if kind != HEIGHTS or not features.varied or HEIGHTS in kinds)
+        kinds = (PLANE, SPHERE, BOX, GRID)
+        if not features.varied or HEIGHTS in features.touching:
+            kinds = (*kinds, HEIGHTS)
     return replace(features, pushed=True, touching=kinds, resisted=features.resisted and (YIELDS, GIVES))
 
 

@@ -6,8 +6,9 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
+from annelid.shapes.kernels.gaps import HEIGHTS
 from annelid.springs.kernels.dynamics import push_of
-from annelid.springs.kernels.layout import HEIGHTS, Layout
+from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.parameters import ground_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 

@@ -3,7 +3,8 @@
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.springs.kernels.layout import BALL, BOX, GRID, HEIGHTS, PLANE, Layout
+from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
+from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
@@ -17,7 +18,7 @@ def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False, sl
     """
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
     in_box, over_heights, in_grid = _box_gap(types), _heights_gap(types, shaped), _grid_gap(types, sloped)
-    planes, balls, boxes, heights, grids = (kind in kinds for kind in (PLANE, BALL, BOX, HEIGHTS, GRID))
+    planes, balls, boxes, heights, grids = (kind in kinds for kind in (PLANE, SPHERE, BOX, HEIGHTS, GRID))
 
     @wp.func
     def gap(values: wp.array[wp.float32], obstacle: Obstacle, x: vec3) -> vec4:
@@ -27,7 +28,7 @@ def obstacle_gap(types: Layout, kinds: tuple[int, ...], shaped: bool = False, sl
                 n = obstacle.place
                 found = vec4(n[0], n[1], n[2], wp.dot(n, x) - obstacle.size)
         if wp.static(balls):
-            if obstacle.kind == wp.static(BALL):
+            if obstacle.kind == wp.static(SPHERE):
                 away = x - obstacle.place
                 distance = wp.length(away)
                 n = away / wp.max(distance, real(1.0e-12))

@@ -9,7 +9,8 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.voxels3d.kernels.layout import BALL, BOX, PLANE, layout
+from annelid.shapes.kernels.gaps import BOX, PLANE, SPHERE
+from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
 
@@ -72,7 +73,7 @@ def surface_of(real: Any) -> wp.Function:
         if one.kind == wp.static(PLANE):
             n = one.place
             return wp.vec4d(n[0], n[1], n[2], wp.dot(n, place) - one.size)
-        if one.kind == wp.static(BALL):
+        if one.kind == wp.static(SPHERE):
             away = place - one.place
             n = wp.normalize(away)
             return wp.vec4d(n[0], n[1], n[2], wp.length(away) - one.size)

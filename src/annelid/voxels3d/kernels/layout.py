@@ -10,9 +10,6 @@ from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
 
-PLANE, BALL, BOX, HEIGHTS = range(4)
-"""Kinds of obstacles."""
-
 LISTED = 16
 """Voxels in the list of those whom a voxel may touch."""
 

@@ -3,11 +3,12 @@
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.springs.kernels.layout import BALL, HEIGHTS, Layout
+from annelid.shapes.kernels.gaps import HEIGHTS, SPHERE
+from annelid.springs.kernels.layout import Layout
 
 wp.set_module_options({"enable_backward": False})
 
-CURVED = (BALL, HEIGHTS)
+CURVED = (SPHERE, HEIGHTS)
 """Obstacles whose normal changes from point to point."""
 
 
@@ -15,7 +16,7 @@ CURVED = (BALL, HEIGHTS)
 def gap_back(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
     """Rate by a point from those by the unit normal and by the gap there; only the `kinds` in use are compiled."""
     real, vec3, vec4, Obstacle = types.real, types.vec3, types.vec4, types.Obstacle
-    over_heights, balls, heights = _heights_back(types), BALL in kinds, HEIGHTS in kinds
+    over_heights, balls, heights = _heights_back(types), SPHERE in kinds, HEIGHTS in kinds
 
     @wp.func
     def back(
@@ -24,7 +25,7 @@ def gap_back(types: Layout, kinds: tuple[int, ...]) -> wp.Function:
         n = vec3(surface[0], surface[1], surface[2])
         found = n * by_gap  # planes and boxes: the normal is that of the face
         if wp.static(balls):
-            if obstacle.kind == wp.static(BALL):
+            if obstacle.kind == wp.static(SPHERE):
                 distance = wp.max(surface[3] + obstacle.size, real(1.0e-12))
                 found += (by_normal - n * wp.dot(n, by_normal)) / distance
         if wp.static(heights):
