@@ -96,4 +96,4 @@ def test_it_says_what_to_do():
 
 def test_actuators_without_efforts_are_refused():
     with pytest.raises(InvalidValue, match="give both"):
-        fem.mesh_error(hollow_solid(), actuators=[fem.Pneumatic(name="air")])
+        hollow_solid().mesh_error(actuators=[fem.Pneumatic(name="air")])

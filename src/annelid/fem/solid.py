@@ -118,7 +118,7 @@ class Solid(Described, Sealed):
         self.fabrics: tuple[LaidFabric, ...] = ()
 
     mesh_error: ClassVar[Callable[..., Any]]
-    """`fem.mesh_error` as a method."""
+    """About how far its equilibrium is from the right one because its mesh is coarse; defined in `annelid.fem`."""
 
     def facts(self) -> dict[str, str]:
         """How many, how large and of what."""
