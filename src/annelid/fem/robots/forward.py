@@ -140,6 +140,7 @@ class Forward:
             aim = min(1.0, reached + part)
             if self._attempt(begin + aim * (goal - begin)):
                 last, reached, parts = Posture.of(robot), aim, parts + 1
+                lost = lost if lost > reached else math.inf
                 if reached == 1.0:
                     robot.model.measured.look(robot.positions)
                     return parts
