@@ -11,12 +11,12 @@ import numpy as np
 import warp as wp
 
 from annelid import springs
+from annelid.benches.support.floating import floating
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
 
-_NONE = (0.0, 0.0, 0.0)  # gravity of blocks that nothing holds
 _SMALL, _LARGE = (8, 8, 24), (50, 50, 50)
 
 
@@ -36,7 +36,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
         raise InvalidValue(f"--editors must be 1 or more, not {options.editors}.")
     costs = {}
     for shape in (_SMALL, _LARGE):
-        simulation = springs.simulation(springs.block(shape), gravity=_NONE, device=device, threads=threads)
+        simulation = floating(springs.block(shape), device=device, threads=threads)
         name = "x".join(map(str, shape))
         costs[shape] = edit_cost(simulation)
         yield Measurement(
@@ -46,7 +46,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
     pause, kept = large_edit(simulation)
     yield Measurement("edit-10000-pause", 1e3 * pause, "ms", 50.0, bound="at-most", source="removed and added, running")
     yield Measurement("edit-10000-graphs-kept", float(kept), "", 1.0, bound="at-least", source="1: nothing recaptured")
-    yield asynchronous_share(springs.simulation(springs.block(_LARGE), gravity=_NONE, device=device, threads=threads))
+    yield asynchronous_share(floating(springs.block(_LARGE), device=device, threads=threads))
     edits, per_second = stress(device, options.editors, options.stress_seconds)
     yield Measurement("stress-edits", edits, source=f"{options.editors} threads, invariants hold")
     yield Measurement("stress-edits-per-second", per_second, "1/s")
@@ -96,7 +96,7 @@ def asynchronous_share(simulation: Simulation[springs.Solver], seconds: float = 
 
 def stress(device: wp.Device | str, editors: int, seconds: float) -> tuple[int, float]:
     """Edits from many threads while the simulation runs; returns their number and rate, and raises if one was lost."""
-    simulation = springs.simulation(springs.block((12, 12, 12)), gravity=_NONE, device=device, velocity_damping=1.0)
+    simulation = floating(springs.block((12, 12, 12)), device=device, velocity_damping=1.0)
     network = simulation.solver.model.network
     before, errors = network.springs.live_count, []
     tallies = [0] * editors

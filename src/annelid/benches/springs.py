@@ -10,13 +10,13 @@ import numpy as np
 import warp as wp
 
 from annelid import springs
+from annelid.benches.support.floating import floating
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
 from annelid.shapes import Plane
 
-_NONE = (0.0, 0.0, 0.0)  # gravity of blocks that nothing holds
 _CPU_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50))
 _CUDA_BLOCKS = ((30, 30, 30), (5, 5, 321), (50, 50, 50), (100, 100, 100), (200, 200, 200))
 
@@ -35,7 +35,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
         raise InvalidValue(f"--seconds must be a positive time, not {options.seconds}.")
     for shape in _CUDA_BLOCKS if device.is_cuda else _CPU_BLOCKS:
         name = "springs-" + "x".join(map(str, shape))
-        simulation = springs.simulation(springs.block(shape), gravity=_NONE, device=device, threads=threads)
+        simulation = floating(springs.block(shape), device=device, threads=threads)
         yield from _rates(name, simulation, options, detailed=True)
         del simulation
     if not device.is_cuda:
@@ -64,10 +64,7 @@ def _rates(
 
 def _thread_scaling(device: wp.Device, options: Options) -> Iterator[Measurement]:
     body = springs.block((30, 30, 30))
-    one, two = (
-        steps_per_second(springs.simulation(body, gravity=_NONE, device=device, threads=threads), options.seconds)
-        for threads in (1, 2)
-    )
+    one, two = (steps_per_second(floating(body, device=device, threads=threads), options.seconds) for threads in (1, 2))
     yield Measurement("springs-30x30x30-1-thread", body.spring_count * one, "springs/s")
     yield Measurement("springs-30x30x30-2-threads", body.spring_count * two, "springs/s")
     yield Measurement("springs-30x30x30-2-threads-gain", two / one)
@@ -78,14 +75,14 @@ def _unshared(device: wp.Device, threads: int | None, options: Options) -> Itera
     shape = (50, 50, 50) if device.is_cuda else (30, 30, 30)
     body = springs.block(shape)
     body.stiffness *= np.random.default_rng(0).uniform(0.9, 1.1, body.spring_count)
-    simulation = springs.simulation(body, gravity=_NONE, device=device, threads=threads)
+    simulation = floating(body, device=device, threads=threads)
     yield from _rates("springs-" + "x".join(map(str, shape)) + "-unshared", simulation, options, detailed=False)
 
 
 def _robots(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     copies = 1000 if device.is_cuda else 20
     robots = springs.block((8, 8, 8)).replicated(np.arange(copies)[:, None] * np.array([1.0, 0.0, 0.0]))
-    simulation = springs.simulation(robots, gravity=_NONE, device=device, threads=threads)
+    simulation = floating(robots, device=device, threads=threads)
     yield from _rates(f"robots-{copies}-of-8x8x8", simulation, options, detailed=False)
 
 
@@ -93,7 +90,7 @@ def _features(device: wp.Device, threads: int | None, options: Options) -> Itera
     """Damping, a wave and ground contact together, against the plain step."""
     shape = (50, 50, 50) if device.is_cuda else (30, 30, 30)
     name = "x".join(map(str, shape))
-    plain = springs.simulation(springs.block(shape), gravity=_NONE, device=device, threads=threads)
+    plain = floating(springs.block(shape), device=device, threads=threads)
     body = springs.block(shape, damping=1.0)
     body.actuate(springs.wave(0.1, 1.0, body.distance_along((1.0, 0.0, 0.0))))
     full = springs.simulation(body, device=device, threads=threads, obstacles=[Plane()])
@@ -104,7 +101,7 @@ def _features(device: wp.Device, threads: int | None, options: Options) -> Itera
 
 def _building(device: wp.Device) -> Measurement:
     begin = time.perf_counter()
-    simulation = springs.simulation(springs.block((50, 50, 50)), gravity=_NONE, device=device)
+    simulation = floating(springs.block((50, 50, 50)), device=device)
     simulation.synchronize()
     return Measurement("build-50x50x50", time.perf_counter() - begin, "s", 2.0, bound="at-most")
 

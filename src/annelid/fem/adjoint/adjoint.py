@@ -86,8 +86,6 @@ class SolidAdjoint:
         require_consistent(values)
         self._values, self._after = values, after
         self._motions = [self._motion(world) for world in range(self._of.worlds)]
-        for motion in self._motions:
-            motion.begin()
 
     def _motion(self, world: int) -> Motion | Equilibria:
         assert self._plan is not None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import warp as wp
 
-from annelid.fem.adjoint.balance import Balance
+from annelid.fem.adjoint.balance import Balance, Rest
 from annelid.fem.adjoint.element_rates import HyperelasticRates, Rates, element_rates
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.model import Model
 from annelid.fem.robots.drives import Drive
-from annelid.fem.robots.limits import Limits
 
 
 class RatesAtRest:
@@ -36,30 +33,18 @@ class RatesAtRest:
         """Constants of materials that it finds rates of, by name."""
         return tuple(self._elements.materials())
 
-    def at(
-        self,
-        positions: wp.array[Any],
-        seed: np.ndarray,
-        *,
-        fraction: float = 1.0,
-        by_law: bool = False,
-        efforts: np.ndarray | None = None,
-        limits: Sequence[tuple[Limits, Limits]] = (),
-    ) -> Rates:
-        """Rates by name where forces balance; those of materials have the shape [materials, ...].
+    def at(self, rest: Rest, seed: np.ndarray, *, by_law: bool = False) -> Rates:
+        """Rates by name at an equilibrium; those of materials have the shape [materials, ...].
 
         Args:
-            positions: Positions of the nodes [m], vec3d of shape [n].
-            seed: Rates of the loss with them [1/m], shape [n, 3].
-            fraction: Part of the loads and offsets that acts.
+            rest: The equilibrium.
+            seed: Rates of the loss with its positions [1/m], shape [n, 3].
             by_law: Whether laws stay as they are when Poisson's ratio changes, instead of Young's moduli.
-            efforts: What actuators exert, shape [k], where some may find their own effort.
-            limits: Limits of effort and stroke of each of these.
         """
-        model, balance = self._model, self._balance
-        balance.solve(positions, seed, fraction=fraction, efforts=efforts, limits=limits)
+        model, balance, fraction = self._model, self._balance, rest.fraction
+        balance.solve(rest, seed)
         self._elements.clear()
-        self._elements.add(balance.adjoint, positions)
+        self._elements.add(balance.adjoint, rest.positions)
         found = self._elements.materials(by_law=by_law)
         if isinstance(self._elements, HyperelasticRates):
             terms = max(len(material.prony) for material in model.solid.materials)

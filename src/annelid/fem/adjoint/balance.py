@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,23 @@ from annelid.fem.robots.limits import Limits
 _UNBALANCED = 1e-3  # of the largest force: what may be left on a node
 _EXACT = 1e-12
 """Residual that solvers which iterate are asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """An equilibrium.
+
+    Attributes:
+        positions: Positions of the nodes [m], vec3d of shape [n].
+        fraction: Part of the loads and offsets that acts.
+        efforts: What actuators exert, shape [k], where some may find their own effort.
+        limits: Limits of effort and stroke of each of these.
+    """
+
+    positions: wp.array[Any]
+    fraction: float = 1.0
+    efforts: np.ndarray | None = None
+    limits: Sequence[tuple[Limits, Limits]] = ()
 
 
 class Balance:
@@ -42,27 +60,11 @@ class Balance:
         self._columns = np.zeros((model.node_count, len(drives), 3))
         self._own, self._reactions = np.zeros(0, int), np.zeros(0)
 
-    def solve(
-        self,
-        positions: wp.array[Any],
-        seed: np.ndarray,
-        *,
-        fraction: float = 1.0,
-        efforts: np.ndarray | None = None,
-        limits: Sequence[tuple[Limits, Limits]] = (),
-    ) -> None:
-        """Find z where forces balance.
-
-        Args:
-            positions: Positions of the nodes [m], vec3d of shape [n].
-            seed: Rates of the loss with them [1/m], shape [n, 3].
-            fraction: Part of the loads that acts.
-            efforts: What actuators exert, shape [k], where some may find their own effort.
-            limits: Limits of effort and stroke of each of these.
-        """
+    def solve(self, rest: Rest, seed: np.ndarray) -> None:
+        """Find z, from rates of the loss with the positions of an equilibrium [1/m], shape [n, 3]."""
         model = self._model
-        model.assembly.evaluate(positions)
-        self._tell_unbalanced(fraction)
+        model.assembly.evaluate(rest.positions)
+        self._tell_unbalanced(rest.fraction)
         try:
             model.linear.factor(model.assembly.values)
         except NotPositiveDefinite:
@@ -72,12 +74,12 @@ class Balance:
             ) from None
         self._seed.assign(np.where(model.solid.held, 0.0, seed))
         model.linear.solve(self._seed, self.adjoint, tolerance=_EXACT)
-        strokes = self._directions.aim(positions)
+        strokes = self._directions.aim(rest.positions)
         self._columns = self._directions.columns.numpy()
         pairs = zip(self._directions.drives, strokes.tolist(), strict=True)
         laws = [drive.actuator.law(stroke) for drive, stroke in pairs]
-        self._held = np.array([stroke.held for _, stroke in limits], bool)
-        self._own = self._yielding(laws, efforts)
+        self._held = np.array([stroke.held for _, stroke in rest.limits], bool)
+        self._own = self._yielding(laws, rest.efforts)
         self._reactions = np.zeros(len(self._own))
         if len(self._own):
             self._border(np.array([0.0 if law is None else law[1] for law in laws])[self._own])

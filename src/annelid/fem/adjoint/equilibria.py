@@ -2,54 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.adjoint import Plan, Stretch
+from annelid.core.adjoint import Stretch
 from annelid.core.state import clone_state
 from annelid.fem.adjoint.actuation import of_commands
 from annelid.fem.adjoint.at_rest import RatesAtRest
-from annelid.fem.adjoint.inputs import by_law
-from annelid.fem.adjoint.stepping import Standing, command
+from annelid.fem.adjoint.balance import Rest
+from annelid.fem.adjoint.stepping import Standing, Track, command
 from annelid.fem.adjoint.touching import stand_as_in
 from annelid.fem.state import State
 
 
-class Equilibria:
-    """Equilibria of one world, as a `Motion` without velocities.
+class Equilibria(Track[Standing]):
+    """Equilibria of one world, without velocities; steps that find none are refused, so that all are settled."""
 
-    Args:
-        solver: What steps it; nobody else uses it meanwhile.
-        state: The state it begins in.
-        plan: How it is divided.
-        wanted: Names of the parameters whose rates are wanted.
-        table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
-
-    Attributes:
-        unsettled: Steps that were not solved: none, since such a step is refused.
-    """
-
-    unsettled = 0
-
-    def __init__(
-        self, solver: Standing, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
-    ) -> None:
-        self.solver, self._state, self._plan, self._wanted, self._table = solver, state, plan, wanted, table
-        looks = (len(plan.looks), solver.model.node_count)
-        self.positions, self.velocities = (
-            wp.zeros(looks, dtype=wp.vec3d, device=solver.model.device) for _ in range(2)
-        )
+    def _prepare(self) -> None:
         self._seen: list[State] = []
-        self._efforts = np.zeros((plan.steps + 1, len(solver.drives)))
-        self._by_law = any(by_law(name) for name in wanted)
-        self._rates = RatesAtRest(solver.model, solver.drives, nodes="nodes" in wanted)
-
-    def begin(self) -> None:
-        """Remember what actuators exert before the first step."""
-        self._efforts[0] = self._state.efforts.numpy()
+        self._rates = RatesAtRest(self.solver.model, self.solver.drives, nodes="nodes" in self._wanted)
 
     def run(self, stretch: Stretch, *, again: bool) -> None:
         """Run a stretch; what was looked at is kept, so that nothing is run again."""
@@ -87,7 +60,7 @@ class Equilibria:
             drive.exert(effort)
         if solver.contacts is not None:
             stand_as_in(solver.contacts, state)
-        rates = self._rates.at(state.positions, seed, fraction=fraction, by_law=self._by_law)
+        rates = self._rates.at(Rest(state.positions, fraction), seed, by_law=self._by_law)
         for name in self._found.keys() & rates.keys():
             self._found[name] += rates[name]
         self._effort_rates[step - 1] = rates["efforts"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.adjoint import Plan, Stretch
+from annelid.core.adjoint import Stretch
 from annelid.core.errors import InvalidValue
 from annelid.core.state import clone_state
 from annelid.fem.adjoint.actuation import Directions, of_commands
@@ -16,7 +15,7 @@ from annelid.fem.adjoint.element_rates import HyperelasticRates, element_rates
 from annelid.fem.adjoint.history_rates import HistoryRates
 from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.adjoint.masses import mass_rows, of_motion
-from annelid.fem.adjoint.stepping import Stepping, command
+from annelid.fem.adjoint.stepping import Stepping, Track, command
 from annelid.fem.contact.state import Touching
 from annelid.fem.history import StressHistory
 from annelid.fem.hyperelastic import Hyperelastic
@@ -35,74 +34,54 @@ from annelid.fem.state import State
 _PARTS = 32  # of the nodes, whose products are added up one after the other
 
 
-class Motion:
-    """A motion of one world.
+class Motion(Track[Stepping]):
+    """A motion of one world."""
 
-    Args:
-        solver: What steps it; nobody else uses it meanwhile.
-        state: The state it begins in.
-        plan: How it is divided.
-        wanted: Names of the parameters whose rates are wanted.
-        table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
-
-    Attributes:
-        unsettled: Steps whose equation was not solved to the last digit, once all was run.
-    """
-
-    def __init__(
-        self, solver: Stepping, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
-    ) -> None:
-        self._solver, self._plan, self._table = solver, plan, table
-        self.solver, self.unsettled, model = solver, 0, solver.model
-        self._state = state
+    def _prepare(self) -> None:
+        solver, state, plan, wanted, model = self.solver, self._state, self._plan, self._wanted, self.solver.model
         self._clock = int(state.clock.numpy()[0]) - int(state.begun.numpy()[0])
         self._checkpoints: dict[int, tuple[State, wp.array[Any]]] = {}
-        count, device = model.node_count, model.device
-        self._path = wp.zeros((plan.every + 2, count), dtype=wp.vec3d, device=device)
-        looks = (len(plan.looks), count)
-        self.positions, self.velocities = (wp.zeros(looks, dtype=wp.vec3d, device=device) for _ in range(2))
-        self._efforts = np.zeros((plan.steps + 1, len(solver.drives)))
-        self._efforts[0] = state.efforts.numpy()
+        self._path = wp.zeros((plan.every + 2, model.node_count), dtype=wp.vec3d, device=model.device)
         self._materials = any(name in ("youngs_modulus", "poisson_ratio") or by_law(name) for name in wanted)
         self._nodes, self._holds = "nodes" in wanted, "offsets" in wanted or "nodes" in wanted
         self._weighs, self._commanded = "density" in wanted or "nodes" in wanted, "controls" in wanted
-        self._by_law = any(by_law(name) for name in wanted)
         self._directions = Directions(model, solver.drives)
         self._elements = element_rates(model.solid, model.tetrahedra, model.crew, nodes=self._nodes)
         self._memory = self._made_memory()
         self._histories: list[StressHistory] = []
         self._poses: list[tuple[np.ndarray, np.ndarray]] = []  # of obstacles after each step of a stretch
         self._room()
+        self._begin()
 
     def _made_memory(self) -> HistoryRates | None:
-        model, elements = self._solver.model, self._elements
+        model, elements = self.solver.model, self._elements
         if not model.relaxes:
             return None
         assert isinstance(elements, HyperelasticRates)
         assert isinstance(model.tetrahedra, Hyperelastic)
-        return HistoryRates(model.solid, model.tetrahedra, elements, self._solver.dt, model.crew, nodes=self._nodes)
+        return HistoryRates(model.solid, model.tetrahedra, elements, self.solver.dt, model.crew, nodes=self._nodes)
 
     def _room(self) -> None:
-        model, device = self._solver.model, self._solver.model.device
+        model, device = self.solver.model, self.solver.model.device
         vectors = [model.vectors() for _ in range(9)]
         self._seed, self._right, self._adjoint, self._pulls = vectors[:4]
         self._x, self._v, self._forces, self._whole, self._part = vectors[4:]
         self._damping = wp.zeros(model.node_count, dtype=wp.float64, device=device)
-        nodes, shares = self._solver.inertia.nodes, self._solver.inertia.masses
+        nodes, shares = self.solver.inertia.nodes, self.solver.inertia.masses
         self._mass_nodes = wp.array(nodes, dtype=wp.int32, device=device)
         self._masses = wp.zeros(shares.shape if self._weighs else (0, 0, 0), dtype=wp.float64, device=device)
         self._rows = mass_rows(nodes, shares, model.node_count, device)
-        drives = len(self._solver.drives)
+        drives = len(self.solver.drives)
         self._parts = wp.zeros((drives, _PARTS), dtype=wp.float64, device=device)
         self._effort_rates = wp.zeros((self._plan.steps, drives), dtype=wp.float64, device=device)
 
     # --- there ---
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Make the state it begins in the first checkpoint."""
         state = clone_state(self._state)
-        earlier = self._solver.model.vectors(
-            state.positions.numpy() - self._solver.dt * state.velocities.numpy()
+        earlier = self.solver.model.vectors(
+            state.positions.numpy() - self.solver.dt * state.velocities.numpy()
         )  # where it came from, had it gone steadily
         self._checkpoints = {0: (state, earlier)}
         self._look(0, state)
@@ -119,7 +98,7 @@ class Motion:
                 self._histories.append(clone_state(state.history))
             if self._table is not None:
                 command(state, self._table[stretch.first + step])
-            self._solver.advance(state, 1)
+            self.solver.advance(state, 1)
             wp.copy(self._path[step + 2], state.positions)
             self._efforts[stretch.first + step + 1] = state.efforts.numpy()
             if isinstance(state.touch, Touching):
@@ -152,8 +131,8 @@ class Motion:
         """Run a stretch back that was run last."""
         for step in reversed(range(stretch.count)):
             where = [self._path[step + k] for k in range(3)]
-            if self._solver.contacts is not None:
-                self._solver.contacts.now.set(*self._poses[step])
+            if self.solver.contacts is not None:
+                self.solver.contacts.now.set(*self._poses[step])
             if self._memory is None:
                 self._step_back(stretch.first + step, *where)
             else:
@@ -163,9 +142,9 @@ class Motion:
     def _step_back_remembering(self, step: int, where: list[wp.array[Any]], before: StressHistory) -> None:
         """Run a step back whose material remembers what was before it."""
         assert self._memory is not None
-        tetrahedra = self._solver.model.tetrahedra
+        tetrahedra = self.solver.model.tetrahedra
         self._memory.forget(where[2], before, self._x)
-        tetrahedra.pass_time(self._solver.dt, before)
+        tetrahedra.pass_time(self.solver.dt, before)
         try:
             self._step_back(step, *where)
         finally:
@@ -180,7 +159,7 @@ class Motion:
 
     def _step_back(self, step: int, earlier: wp.array[Any], before: wp.array[Any], after: wp.array[Any]) -> None:
         """Run the step after so many back, from where nodes got to, to where they were."""
-        solver, model = self._solver, self._solver.model
+        solver, model = self.solver, self.solver.model
         dt, damping = wp.float64(solver.dt), wp.float64(solver.inertia.damping)
         fraction = wp.float64(solver.fraction(self._clock + step + 1))
         self._launch(seed_step, [dt, model.held, self._x, self._v, self._seed, self._right])
@@ -204,10 +183,10 @@ class Motion:
 
     def _solve(self, step: int, after: wp.array[Any], fraction: float) -> None:
         """z, at the end of a step."""
-        model = self._solver.model
+        model = self.solver.model
         for each in model.assembly.sets:
             each.ramp(fraction)
-        for drive, effort in zip(self._solver.drives, self._efforts[step + 1].tolist(), strict=True):
+        for drive, effort in zip(self.solver.drives, self._efforts[step + 1].tolist(), strict=True):
             drive.exert(effort)
         model.assembly.evaluate(after)
         try:
@@ -223,7 +202,7 @@ class Motion:
 
     def rates(self) -> dict[str, np.ndarray]:
         """Rates by all parameters that were asked for, and some more."""
-        model = self._solver.model
+        model = self.solver.model
         found = {"positions": self._x.numpy().copy(), "velocities": self._v.numpy().copy()}
         forces = self._forces.numpy().copy()
         found |= {"forces": forces, "gravity": model.weights @ forces, "offsets": self._part.numpy().copy()}
@@ -244,8 +223,8 @@ class Motion:
     def _by_commands(self, table: np.ndarray) -> np.ndarray:
         """Rates of the commands of each step, shape [steps, channels]."""
         steps = range(self._clock + 1, self._clock + 1 + self._plan.steps)
-        fractions = np.array([self._solver.fraction(step) for step in steps])
-        return of_commands(self._solver, self._effort_rates.numpy(), self._efforts, fractions, table)
+        fractions = np.array([self.solver.fraction(step) for step in steps])
+        return of_commands(self.solver, self._effort_rates.numpy(), self._efforts, fractions, table)
 
     def _launch(self, kernel: Any, arguments: list[Any]) -> None:
-        wp.launch(kernel, self._solver.model.node_count, arguments, device=self._solver.model.device)
+        wp.launch(kernel, self.solver.model.node_count, arguments, device=self.solver.model.device)

@@ -7,6 +7,7 @@ the equilibrium.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.fem.adjoint.actuation import refused, require_differentiable, weighty
 from annelid.fem.adjoint.at_rest import RatesAtRest
+from annelid.fem.adjoint.balance import Rest
 from annelid.fem.adjoint.element_rates import Rates
 from annelid.fem.adjoint.touching import require_smooth, stand_as_in
 from annelid.fem.dynamic_solver import DynamicSolver
@@ -70,11 +72,10 @@ class Sensitivity:
             if name not in self.names:
                 raise UnknownName("rate of this solid", name, self.names, hint=self._missing.get(name))
         seed = self._vectors("rates of the loss", loss_rates)
-        where = self._where(positions)
-        own: dict[str, Any] = {}
+        rest = Rest(self._where(positions))
         if isinstance(self._subject, Robot):
-            own = {"efforts": self._subject.efforts, "limits": self._subject.limits}
-        found = self._rates.at(where, seed, **own)
+            rest = replace(rest, efforts=self._subject.efforts, limits=self._subject.limits)
+        found = self._rates.at(rest, seed)
         if len(self._model.solid.materials) == 1:
             found |= {name: found[name][0] for name in (*self._rates.constants, "prony", "density") if name in found}
         return {name: found[name] for name in wanted}

@@ -1,12 +1,16 @@
-"""What steps a solid, as those see it who run motions and equilibria back."""
+"""What steps a solid, as those see it who run motions and equilibria back, and what these have in common."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
+import warp as wp
 
+from annelid.core.adjoint import Plan
 from annelid.core.state import overwrite
+from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
@@ -68,6 +72,42 @@ class Stepping(Standing, Protocol):
     """
 
     inertia: Inertia
+
+
+S = TypeVar("S", bound=Standing)
+
+
+class Track(Generic[S]):
+    """One world of a rollout.
+
+    Args:
+        solver: What steps it; nobody else uses it meanwhile.
+        state: The state it begins in.
+        plan: How it is divided.
+        wanted: Names of the parameters whose rates are wanted.
+        table: Commands of the channels in each step, shape [steps, channels]; None where the state has them.
+
+    Attributes:
+        unsettled: Steps whose equation was not solved to the last digit, once all was run.
+        positions: Positions at the looks [m], vec3d of shape [looks, n].
+        velocities: Velocities at the looks [m/s], vec3d of shape [looks, n].
+    """
+
+    def __init__(
+        self, solver: S, state: State, plan: Plan, wanted: Mapping[str, Any], table: np.ndarray | None
+    ) -> None:
+        self.solver, self.unsettled, model = solver, 0, solver.model
+        self._state, self._plan, self._wanted, self._table = state, plan, wanted, table
+        looks = (len(plan.looks), model.node_count)
+        self.positions, self.velocities = (wp.zeros(looks, dtype=wp.vec3d, device=model.device) for _ in range(2))
+        self._efforts = np.zeros((plan.steps + 1, len(solver.drives)))
+        self._efforts[0] = state.efforts.numpy()
+        self._by_law = any(by_law(name) for name in wanted)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what is kept of the state it begins in and of its steps."""
+        raise NotImplementedError
 
 
 def command(state: State, values: np.ndarray) -> None:

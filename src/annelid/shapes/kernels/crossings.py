@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warp as wp
 
-from annelid.shapes.kernels.query import Surface
+from annelid.shapes.kernels.query import Surface, corners
 
 wp.set_module_options({"enable_backward": False})
 
@@ -53,14 +53,6 @@ def meet(a: wp.mat33d, b: wp.mat33d, margin: wp.float64) -> bool:
             if wp.length(axis) > PARALLEL and shared(wp.normalize(axis), a, b) <= margin:
                 return False
     return True
-
-
-@wp.func
-def corners(surface: Surface, face: int) -> wp.mat33d:
-    a = surface.vertices[surface.triangles[face, 0]]
-    b = surface.vertices[surface.triangles[face, 1]]
-    c = surface.vertices[surface.triangles[face, 2]]
-    return wp.matrix_from_rows(a, b, c)
 
 
 @wp.kernel

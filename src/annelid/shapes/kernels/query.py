@@ -69,11 +69,18 @@ def closest_on_triangle(a: wp.vec3d, b: wp.vec3d, c: wp.vec3d, p: wp.vec3d) -> w
 
 
 @wp.func
-def closest_on_face(surface: Surface, face: int, p: wp.vec3d) -> wp.vec3d:
+def corners(surface: Surface, face: int) -> wp.mat33d:
+    """Corners of a triangle, in rows."""
     a = surface.vertices[surface.triangles[face, 0]]
     b = surface.vertices[surface.triangles[face, 1]]
     c = surface.vertices[surface.triangles[face, 2]]
-    return closest_on_triangle(a, b, c, p)
+    return wp.matrix_from_rows(a, b, c)
+
+
+@wp.func
+def closest_on_face(surface: Surface, face: int, p: wp.vec3d) -> wp.vec3d:
+    at = corners(surface, face)
+    return closest_on_triangle(at[0], at[1], at[2], p)
 
 
 @wp.func
@@ -104,10 +111,8 @@ def closest_face(surface: Surface, start: int, p: wp.vec3d) -> int:
 
 @wp.func
 def face_normal(surface: Surface, face: int) -> wp.vec3d:
-    a = surface.vertices[surface.triangles[face, 0]]
-    b = surface.vertices[surface.triangles[face, 1]]
-    c = surface.vertices[surface.triangles[face, 2]]
-    return wp.normalize(wp.cross(b - a, c - a))
+    at = corners(surface, face)
+    return wp.normalize(wp.cross(at[1] - at[0], at[2] - at[0]))
 
 
 @wp.kernel
