@@ -29,7 +29,7 @@ from annelid.grains.start import begin
 from annelid.grains.steps import Load, calm_speed, default_step, halves, meeting_step, meeting_sweeps
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
-from annelid.shapes.kernels.gaps import GRID, PLANE
+from annelid.shapes.kernels.gaps import PLANE
 
 PATIENCE = 8
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
@@ -241,7 +241,7 @@ class Model:
     def _features(self) -> Features:
         bed, world = self.bed, self.world
         masses, surfaces = bed.masses, self.surfaces()
-        kinds = {PLANE if isinstance(body, Wall) else body.kind for body in self.bodies}
+        kinds = {PLANE if isinstance(body, Wall) else body.form.kind for body in self.bodies}
         free = [body for body in self.bodies if is_free(body)]
         crowded = any(sum(other.world == body.world for other in self.bodies) > 1 for body in free)
         return Features(
@@ -441,21 +441,16 @@ def require_worlds(worlds: int, world_of: np.ndarray | None, count: int, bodies:
 
 def _plane_form(plane: Wall, surface: np.ndarray) -> Any:
     form: Any = Body()
-    form.kind, form.motion, form.world = PLANE, 0, plane.world
-    form.size, form.inside, form.surface = wp.vec3(*plane.normal), 1.0, wp.vec4(*surface)
+    form.geometry.kind, form.geometry.size, form.geometry.side = PLANE, plane.normal, 1.0
+    form.world, form.surface = plane.world, wp.vec4(*surface)
     return form
 
 
 def _body_form(body: Solid, surface: np.ndarray, first: int) -> Any:
     form: Any = Body()
-    form.kind, form.motion, form.world = body.kind, body.motion_number, body.world
-    form.size, form.inside, form.surface = wp.vec3(*body.size), -1.0 if body.inside else 1.0, wp.vec4(*surface)
+    form.geometry = body.form.struct(wp.float32, first, body.form.size)
+    form.motion, form.world, form.surface = body.motion_number, body.world, wp.vec4(*surface)
     form.reach = 0.0 if body.inside else body.reach
-    form.first = first
-    if body.kind == GRID:
-        assert body.grid is not None
-        form.origin = wp.vec3(*(np.asarray(body.grid.origin) - body.middle))
-        form.spacing, form.nodes = body.grid.spacing, wp.vec3i(*body.grid.values.shape)
     if body.motion_number == FREE:
         mass, inertia = body.weight
         inverse = np.linalg.inv(inertia)

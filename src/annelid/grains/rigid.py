@@ -7,16 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Color
 from annelid.grains.kernels.layout import DRIVEN, FIXED, FREE
 from annelid.grains.material import response_of
 from annelid.shapes import (
-    Box,
     Capsule,
-    Cylinder,
     HeightField,
     ImplicitSurface,
     Obstacle,
@@ -27,10 +24,10 @@ from annelid.shapes import (
     SignedDistanceGrid,
     Sphere,
 )
-from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, SPHERE
+from annelid.shapes.form import Form
+from annelid.shapes.kernels.gaps import GRID
 from annelid.shapes.rigid import as_rigids
 from annelid.shapes.spread import spread_over
-from annelid.shapes.values import Vector, frame
 
 _MOTIONS = {"fixed": FIXED, "driven": DRIVEN, "free": FREE}
 _COLOR: Color = (0.45, 0.53, 0.62)
@@ -121,12 +118,15 @@ class Solid:
         """Centre of mass in the frame of the shape [m], shape [3]."""
         return self.rigid.middle
 
+    @cached_property
+    def form(self) -> Form:
+        """What kernels know of it."""
+        return Form(self.rigid)
+
     @property
     def axes(self) -> np.ndarray:
-        """Rotation from the frame of the kernels, where rods lie along z, to that of the shape, shape [3, 3]."""
-        if isinstance(self.shape, (Cylinder, Capsule)) and not isinstance(self.shape.axis, str):
-            return frame(self.shape.axis)
-        return np.eye(3)
+        """Rotation from the frame of the kernels, where axes lie along z, to that of the shape, shape [3, 3]."""
+        return np.asarray(self.form.axes.as_matrix())
 
     @property
     def place(self) -> np.ndarray:
@@ -136,7 +136,7 @@ class Solid:
     @property
     def quaternion(self) -> np.ndarray:
         """Turn from the frame of the kernels to the world, shape [4]."""
-        return np.asarray((self.rigid.turn * Rotation.from_matrix(self.axes)).as_quat())
+        return np.asarray((self.rigid.turn * self.form.axes).as_quat())
 
     @cached_property
     def weight(self) -> tuple[float, np.ndarray]:
@@ -144,29 +144,10 @@ class Solid:
         unit, mass = self.rigid.unit, self.rigid.total_mass
         return mass, self.axes.T @ unit.inertia @ self.axes * (mass / unit.mass)
 
-    @cached_property
-    def kind(self) -> int:
-        """Kind of surface of the kernels."""
-        kinds = {Sphere: SPHERE, Box: BOX, Cylinder: CYLINDER, Capsule: CAPSULE}
-        return kinds.get(type(self.shape), GRID)
-
-    @property
-    def size(self) -> Vector:
-        """Half sides, or radius and half length [m]."""
-        shape = self.shape
-        if isinstance(shape, Box):
-            x, y, z = (0.5 * side for side in shape.size)
-            return x, y, z
-        if isinstance(shape, Sphere):
-            return shape.radius, 0.0, 0.0
-        if isinstance(shape, (Cylinder, Capsule)):
-            return shape.radius, 0.5 * shape.length, 0.0
-        return 0.0, 0.0, 0.0
-
     @property
     def grid(self) -> SignedDistanceGrid | None:
         """The baked distance of a mesh, which copies of the body in other worlds share; None for a primitive."""
-        return self.rigid.grid if self.kind == GRID else None
+        return self.rigid.grid if self.form.kind == GRID else None
 
     @property
     def reach(self) -> float:

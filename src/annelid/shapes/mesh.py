@@ -10,7 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,13 @@ from annelid.core.errors import InvalidMesh, InvalidValue, MeshRepaired
 from annelid.core.numbers import is_number
 from annelid.core.options import require_kind, require_truth
 from annelid.core.unlikely import warn_of_angle
+from annelid.shapes.kernels.gaps import GRID
 from annelid.shapes.mesh_arrays import checked_cells, checked_points, coordinates
 from annelid.shapes.mesh_files import MAX_BYTES, read_triangles, write_triangles
 from annelid.shapes.query import MeshDistance
 from annelid.shapes.repair import merge, repaired
 from annelid.shapes.topology import Edges, edges_of, signed_volumes
-from annelid.shapes.values import Floats, Indices, as_axis, as_vector, require_positive
+from annelid.shapes.values import Floats, Indices, Vector, as_axis, as_vector, require_positive
 
 _SHOWN_EDGES = 3
 _FLATTEST = 1e-12
@@ -33,11 +34,22 @@ _FLATTEST = 1e-12
 
 
 class Shape(ABC):
-    """A solid region of space with a closed surface."""
+    """A solid region of space with a closed surface.
+
+    Attributes:
+        kind: Which gap it has in kernels, see `kernels.gaps`: that of a grid of distances, unless it has a closed form.
+    """
+
+    kind: ClassVar[int] = GRID
 
     @abstractmethod
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner of the smallest box with sides along the axes [m], two arrays of shape [3]."""
+
+    @property
+    def sizes(self) -> Vector:
+        """What its closed form takes [m]: half sides, or radius and half length."""
+        return 0.0, 0.0, 0.0
 
     @abstractmethod
     def signed_distance(self, points: ArrayLike) -> Floats:

@@ -12,7 +12,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.unlikely import warn_of_angle
 from annelid.shapes.mesh import Shape, TriangleMesh
-from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
+from annelid.shapes.primitives import Axial, Box, Sphere
 from annelid.shapes.values import Floats, Vector, as_axis, as_points, as_vector
 
 Quaternion = tuple[float, float, float, float]
@@ -72,7 +72,7 @@ def placed(shape: Shape, position: Vector, rotation: Quaternion) -> Shape:
     turn = Rotation.from_quat(rotation)
     if isinstance(shape, Sphere) or (isinstance(shape, Box) and upright):
         return replace(shape, center=_moved(turn, shape.center, position))
-    if isinstance(shape, (Cylinder, Capsule)):
+    if isinstance(shape, Axial):
         axis = as_vector("axis", turn.apply(np.array(shape.axis)))
         return replace(shape, center=_moved(turn, shape.center, position), axis=axis)
     if isinstance(shape, TriangleMesh):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, SPHERE
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.values import (
     Floats,
@@ -35,6 +37,7 @@ class Box(Shape):
 
     size: Vector
     center: Vector = _ORIGIN
+    kind: ClassVar[int] = BOX
 
     def __post_init__(self) -> None:
         size = as_vector("size", self.size)
@@ -42,6 +45,12 @@ class Box(Shape):
             require_positive(f"size of the box along {axis}", length)
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "center", as_vector("center", self.center))
+
+    @property
+    def sizes(self) -> Vector:
+        """Half sides [m]."""
+        x, y, z = self.size
+        return 0.5 * x, 0.5 * y, 0.5 * z
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""
@@ -84,10 +93,16 @@ class Sphere(Shape):
 
     radius: float
     center: Vector = _ORIGIN
+    kind: ClassVar[int] = SPHERE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", require_positive("radius of the sphere", self.radius))
         object.__setattr__(self, "center", as_vector("center", self.center))
+
+    @property
+    def sizes(self) -> Vector:
+        """The radius [m]."""
+        return self.radius, 0.0, 0.0
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""
@@ -110,8 +125,35 @@ class Sphere(Shape):
         return _revolved(profile, segments, axis=(0.0, 0.0, 1.0), center=self.center)
 
 
+class Axial(Shape):
+    """A shape that is the same all around an axis.
+
+    Attributes:
+        axis: Direction of the axis: 'x', 'y', 'z' or any vector; kept as a unit vector.
+        center: Middle of the axis [m].
+    """
+
+    axis: str | Vector
+    center: Vector
+
+    def _check(self, *lengths: str) -> None:
+        """Keep what was given as numbers and vectors."""
+        name = type(self).__name__.lower()
+        for length in lengths:
+            object.__setattr__(self, length, require_positive(f"{length} of the {name}", getattr(self, length)))
+        object.__setattr__(self, "axis", as_axis(self.axis))
+        object.__setattr__(self, "center", as_vector("center", self.center))
+
+    def _coordinates(self, points: ArrayLike) -> tuple[Floats, Floats]:
+        """Coordinate along the axis and distance from it [m], each of shape [n]."""
+        local = as_points(points) - np.array(self.center)
+        axis = np.array(self.axis)
+        along = local @ axis
+        return along, np.linalg.norm(local - along[:, None] * axis, axis=1)
+
+
 @dataclass(frozen=True)
-class Cylinder(Shape):
+class Cylinder(Axial):
     """A circular cylinder with flat ends.
 
     Attributes:
@@ -125,9 +167,15 @@ class Cylinder(Shape):
     length: float
     axis: str | Vector = "z"
     center: Vector = _ORIGIN
+    kind: ClassVar[int] = CYLINDER
 
     def __post_init__(self) -> None:
-        _set_rod(self)
+        self._check("radius", "length")
+
+    @property
+    def sizes(self) -> Vector:
+        """Radius and half length [m]."""
+        return self.radius, 0.5 * self.length, 0.0
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""
@@ -137,7 +185,7 @@ class Cylinder(Shape):
 
     def signed_distance(self, points: ArrayLike) -> Floats:
         """Distance to the surface [m], negative inside."""
-        along, across = _rod_coordinates(self, points)
+        along, across = self._coordinates(points)
         return _combine(np.column_stack([across - self.radius, np.abs(along) - 0.5 * self.length]))
 
     @property
@@ -153,7 +201,7 @@ class Cylinder(Shape):
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Capsule(Axial):
     """A cylinder with half a ball on each end.
 
     Attributes:
@@ -167,9 +215,15 @@ class Capsule(Shape):
     length: float
     axis: str | Vector = "z"
     center: Vector = _ORIGIN
+    kind: ClassVar[int] = CAPSULE
 
     def __post_init__(self) -> None:
-        _set_rod(self)
+        self._check("radius", "length")
+
+    @property
+    def sizes(self) -> Vector:
+        """Radius and half length [m]."""
+        return self.radius, 0.5 * self.length, 0.0
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""
@@ -178,7 +232,7 @@ class Capsule(Shape):
 
     def signed_distance(self, points: ArrayLike) -> Floats:
         """Distance to the surface [m], negative inside."""
-        along, across = _rod_coordinates(self, points)
+        along, across = self._coordinates(points)
         beyond = np.maximum(np.abs(along) - 0.5 * self.length, 0.0)
         return np.hypot(beyond, across) - self.radius
 
@@ -205,22 +259,6 @@ def _combine(beyond: Floats) -> Floats:
     """Signed distance to a product of slabs from the distance beyond each slab, shape [n, slabs]."""
     outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=1)
     return outside + np.minimum(beyond.max(axis=1), 0.0)
-
-
-def _set_rod(rod: Cylinder | Capsule) -> None:
-    kind = type(rod).__name__.lower()
-    object.__setattr__(rod, "radius", require_positive(f"radius of the {kind}", rod.radius))
-    object.__setattr__(rod, "length", require_positive(f"length of the {kind}", rod.length))
-    object.__setattr__(rod, "axis", as_axis(rod.axis))
-    object.__setattr__(rod, "center", as_vector("center", rod.center))
-
-
-def _rod_coordinates(rod: Cylinder | Capsule, points: ArrayLike) -> tuple[Floats, Floats]:
-    """Coordinate along the axis and distance from it [m], each of shape [n]."""
-    local = as_points(points) - np.array(rod.center)
-    axis = np.array(rod.axis)
-    along = local @ axis
-    return along, np.linalg.norm(local - along[:, None] * axis, axis=1)
 
 
 def _segments(resolution: int) -> int:

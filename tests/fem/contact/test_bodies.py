@@ -9,9 +9,10 @@ from annelid import fem
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
 from annelid.fem.contact.bodies import Bodies
-from annelid.fem.contact.obstacles import Form, forms_of
+from annelid.fem.contact.obstacles import forms_of
 from annelid.fem.contact.state import Touching
 from annelid.shapes import Box, Capsule, Obstacle, Rigid, Shape, Sphere, Surface, ground, turned_about
+from annelid.shapes.form import Form
 
 from .bodies import angular_momentum, block, least_gap, turning, turning_of
 

@@ -17,11 +17,12 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
-from annelid.fem.contact.obstacles import Form, friction_of
+from annelid.fem.contact.obstacles import friction_of
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.rolling import Rolling, Rubbing
 from annelid.shapes import Box, Capsule, Rigid, Sphere
+from annelid.shapes.form import Form
 from annelid.shapes.kernels.spinning import ROUNDS
 
 _POINTS = 64  # of the surface of a body that touch other rigid things, at most

@@ -12,12 +12,12 @@ from annelid.core.distinct import distinct_rows
 from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
-from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.sliding import followed_tangents
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels import corners as kernels
 from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
+from annelid.shapes.form import Form
 
 _ALONG = 16  # points along an edge, at most
 _VERTICES = 256  # of a mesh, at most

@@ -15,11 +15,11 @@ import warp as wp
 from annelid.core.distinct import distinct_rows
 from annelid.core.replay import Launcher
 from annelid.fem.contact.loads import CornerLoad
-from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.surface import edges_of
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels.edges import EdgeHits, Edges, follow_edges, free_edge_parts, place_edges, touch_edges
 from annelid.shapes import Box, Cylinder, Rigid, TriangleMesh
+from annelid.shapes.form import Form
 
 _RIM = 32  # edges of the polygon that stands for the rim of a cylinder
 _SHARP = np.cos(np.radians(20.0))  # of the normals of two triangles of a mesh: at less of a turn their edge is smooth

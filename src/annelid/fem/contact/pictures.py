@@ -12,10 +12,10 @@ from scipy.spatial.transform import Rotation
 from annelid.core.scenery import Moving
 from annelid.core.snapshot import Color, Lines, Mesh
 from annelid.core.snapshot import Plane as PlanePart
-from annelid.fem.contact.obstacles import Form
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels.placing import place_vertices
 from annelid.shapes import HeightField, Plane, Rigid
+from annelid.shapes.form import Form
 
 _COLOR: Color = (0.62, 0.66, 0.70)
 _SEGMENTS = 24

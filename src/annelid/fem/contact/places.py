@@ -12,8 +12,9 @@ from scipy.spatial.transform import Rotation
 from annelid.core.arrays import as_truths
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
-from annelid.fem.contact.obstacles import Form, poses_of
+from annelid.fem.contact.obstacles import poses_of
 from annelid.shapes import Rigid
+from annelid.shapes.form import Form
 from annelid.shapes.path import followed
 
 

@@ -22,6 +22,7 @@ from annelid.shapes.kernels.gaps import (
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
+smooth_grid_gap, smooth_heights_gap = grid_gap(True), heights_gap(True)
 
 
 @wp.struct
@@ -70,19 +71,19 @@ def local_nearness(b: int, x: wp.vec3d, forms: Forms) -> Nearness:
     size = forms.sizes[b]
     gap, gradient, curvature, straight = plane_gap(size, x)
     if kind == wp.static(SPHERE):
-        gap, gradient, curvature, straight = sphere_gap(size[0], x)
+        gap, gradient, curvature, straight = sphere_gap(size, x)
     if kind == wp.static(BOX):
         gap, gradient, curvature, straight = box_gap(size, x)
     if kind == wp.static(CYLINDER):
-        gap, gradient, curvature, straight = cylinder_gap(size[0], size[1], x)
+        gap, gradient, curvature, straight = cylinder_gap(size, x)
     if kind == wp.static(CAPSULE):
-        gap, gradient, curvature, straight = capsule_gap(size[0], size[1], x)
+        gap, gradient, curvature, straight = capsule_gap(size, x)
     if kind == wp.static(GRID):
-        gap, gradient, curvature, straight = grid_gap(
+        gap, gradient, curvature, straight = smooth_grid_gap(
             forms.values, forms.firsts[b], forms.nodes[b], forms.origins[b], forms.spacings[b][0], x
         )
     if kind == wp.static(HEIGHTS):
-        gap, gradient, curvature, straight = heights_gap(
+        gap, gradient, curvature, straight = smooth_heights_gap(
             forms.values, forms.firsts[b], forms.nodes[b], forms.origins[b], forms.spacings[b], x
         )
     found = Nearness()

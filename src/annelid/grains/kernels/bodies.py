@@ -52,10 +52,10 @@ def point_place(p: int, bodies: Bodies) -> wp.vec3:
 @wp.func
 def point_radius(p: int, bodies: Bodies) -> float:
     """Radius around a point [m]: round bodies touch with balls, others with points."""
-    form = bodies.forms[int(bodies.points[p][3])]
+    geometry = bodies.forms[int(bodies.points[p][3])].geometry
     radius = float(0.0)
-    if form.kind == wp.static(SPHERE) or form.kind == wp.static(CAPSULE):
-        radius = form.size[0]
+    if geometry.kind == wp.static(SPHERE) or geometry.kind == wp.static(CAPSULE):
+        radius = geometry.size[0]
     return radius
 
 

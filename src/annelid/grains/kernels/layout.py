@@ -6,12 +6,15 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.sums import ContactSum
-from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, GRID, PLANE, SPHERE
+from annelid.shapes.kernels.gaps import BOX, CAPSULE, CYLINDER, PLANE, SPHERE
+from annelid.shapes.kernels.geometry import geometry_struct
 
 wp.set_module_options({"enable_backward": False})
 
 SIMPLE = (PLANE, SPHERE, BOX, CYLINDER, CAPSULE)
 """Kinds of geometries that compile quickly."""
+
+Geometry = geometry_struct(wp.float32)
 
 FIXED, DRIVEN, FREE = range(3)
 """How bodies move: not at all, as they are told, or as forces make them."""
@@ -154,8 +157,8 @@ def shared_by_teams(features: Features) -> Features:
     a CPU about one part in a hundred, and change no bit; a kernel takes seconds to compile. Grids of distances are the
     surface that takes longest.
     """
-    simple = SIMPLE if set(features.kinds) - {PLANE} else features.kinds
-    kinds = (*simple, GRID) if GRID in features.kinds else simple
+    simple = SIMPLE if set(features.kinds) - {PLANE} else ()
+    kinds = (*simple, *(kind for kind in features.kinds if kind not in simple))
     return replace(features, worlds=True, kinds=kinds, commanded=features.commanded or features.tracked)
 
 
@@ -274,17 +277,11 @@ class Lists:
 
 @wp.struct
 class Body:
-    kind: wp.int32  # of its geometry, see `shapes.kernels.gaps`
+    geometry: Geometry
     motion: wp.int32  # FIXED, DRIVEN or FREE
     world: wp.int32
-    size: wp.vec3  # half sides; radius and half height; normal of a plane
     reach: wp.float32  # radius of a ball around the centre of mass that holds it [m]; 0 for planes
     room: wp.float32  # how far it may move in a step, so that it and others do not pass each other [m]
-    inside: wp.float32  # -1 where grains are kept inside, else 1
-    origin: wp.vec3  # first node of the grid in the frame of the body [m]
-    spacing: wp.float32
-    nodes: wp.vec3i
-    first: wp.int32  # where its distances begin
     inverse_mass: wp.float32  # [1/kg], 0 unless it is free
     inertia: wp.mat33  # in the frame of the body [kg m²]
     inverse_inertia: wp.mat33  # [1/(kg m²)]

@@ -39,7 +39,7 @@ def row_share(b: int, chunk: int, chunks: int, lists: Lists, bodies: Bodies) -> 
     world = bodies.forms[b].world
     low = lists.first_of_world[world]
     high = lists.first_of_world[world + 1]
-    if bodies.forms[b].kind == wp.static(PLANE):
+    if bodies.forms[b].geometry.kind == wp.static(PLANE):
         high = low
     return share_of(low, high, chunk, chunks)
 

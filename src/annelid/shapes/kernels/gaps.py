@@ -5,10 +5,12 @@ Points are in the frame of the shape: its middle is the origin, rods lie along z
 - the gap [m], negative inside;
 - its gradient, a vector: of length 1 outwards for shapes in closed form, and nearly so for grids, where it is the exact
   slope of the interpolant, so that forces that follow from it have an energy;
-- the curvature c [1/m] and a direction a along which the surface is straight (0 where there is none): the second
-  derivatives of the gap are c (I − n n' − a a'), where n is the gradient. Grids say 0.
+- the curvature c [1/m] and a vector a: the second derivatives of the gap are c (I − n n' − a a'), where n is the
+  gradient. The vector is a unit one along which the surface is straight, 0 on a sphere, and of another length where the
+  surface curves otherwise along it. Grids and heights say 0.
 
-All arguments are of one precision: float32 and vec3, or float64 and vec3d.
+All arguments are of one precision: float32 and vec3, or float64 and vec3d. Closed forms take what sizes the shape, and
+the point. `kernels.geometry` chooses among them.
 """
 # Annotations are not postponed here: Warp reads the types of the functions below from their closures.
 
@@ -16,10 +18,12 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
+
 wp.set_module_options({"enable_backward": False})
 
 PLANE, SPHERE, BOX, CYLINDER, CAPSULE, GRID, HEIGHTS = range(7)
-"""Kinds of geometries, the same for every physics."""
+"""Kinds of geometries, the same for every physics; those up to capsules are convex."""
 TINY = 1.0e-20
 """Distance from the middle of a round shape below which directions mean nothing [m]."""
 
@@ -31,15 +35,17 @@ def plane_gap(normal: Any, x: Any):
 
 
 @wp.func
-def sphere_gap(radius: Any, x: Any):
-    """Around a ball."""
-    distance = wp.max(wp.length(x), type(radius)(TINY))
-    return distance - radius, x / distance, type(radius)(1.0) / distance, type(x)()
+def sphere_gap(size: Any, x: Any):
+    """Around a ball of radius size[0]."""
+    distance = wp.max(wp.length(x), type(x[0])(TINY))
+    return distance - size[0], x / distance, type(x[0])(1.0) / distance, type(x)()
 
 
 @wp.func
-def capsule_gap(radius: Any, half: Any, x: Any):
-    """Around a cylinder with half a ball on each end; `half` is half the length of the straight part [m]."""
+def capsule_gap(size: Any, x: Any):
+    """Around a cylinder of radius size[0] with half a ball on each end; size[1] is half its straight length."""
+    radius = size[0]
+    half = size[1]
     zero = type(radius)(0.0)
     one = type(radius)(1.0)
     away = type(x)(x[0], x[1], x[2] - wp.clamp(x[2], -half, half))
@@ -51,8 +57,10 @@ def capsule_gap(radius: Any, half: Any, x: Any):
 
 
 @wp.func
-def cylinder_gap(radius: Any, half: Any, x: Any):
-    """Around a cylinder with flat ends; `half` is half its length [m]."""
+def cylinder_gap(size: Any, x: Any):
+    """Around a cylinder of radius size[0] with flat ends; size[1] is half its length."""
+    radius = size[0]
+    half = size[1]
     zero = type(radius)(0.0)
     one = type(radius)(1.0)
     across = wp.max(wp.sqrt(x[0] * x[0] + x[1] * x[1]), type(radius)(TINY))
@@ -68,11 +76,11 @@ def cylinder_gap(radius: Any, half: Any, x: Any):
         gap = end
         gradient = axial
         curvature = zero
-    if side > zero and end > zero:  # beside the rim, which is taken for straight
+    if side > zero and end > zero:  # beside the rim, whose circle is of the radius
         gap = wp.sqrt(side * side + end * end)
         gradient = (side * radial + end * axial) / gap
         curvature = one / gap
-        straight = type(x)(-radial[1], radial[0], zero)
+        straight = wp.sqrt(radius / across) * type(x)(-radial[1], radial[0], zero)
     return gap, gradient, curvature, straight
 
 
@@ -110,6 +118,10 @@ def box_gap(size: Any, x: Any):
     return gap, gradient, curvature, straight
 
 
+CLOSED_FORMS = {SPHERE: sphere_gap, BOX: box_gap, CYLINDER: cylinder_gap, CAPSULE: capsule_gap}
+"""Functions of the kinds that no grid is needed for."""
+
+
 @wp.func
 def spline_weights(u: Any):
     """Weights of three neighbouring nodes at u from the middle one, between −1/2 and 1/2: a quadratic B-spline."""
@@ -131,98 +143,201 @@ def middle_node(x: Any, nodes: int):
 
 
 @wp.func
-def grid_gap(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, origin: Any, spacing: Any, x: Any):
-    """In a grid of signed distances, smoothly interpolated by quadratic B-splines, which round edges by a cell.
-
-    Beyond the grid the gap is the root of a sum of squares: the distance to the grid and the value where it is
-    nearest.
-
-    Args:
-        values: Distances of this and perhaps other grids [m].
-        first: Where those of this grid begin; the last index is the fastest.
-        nodes: Number of nodes along each axis, at least 3.
-        origin: The first node [m].
-        spacing: Distance between neighbouring nodes [m].
-        x: The point [m].
-    """
-    zero = type(spacing)(0.0)
-    half = type(spacing)(0.5)
-    local = (x - origin) / spacing
-    px = wp.clamp(local[0], half, type(spacing)(nodes[0]) - type(spacing)(1.5))
-    py = wp.clamp(local[1], half, type(spacing)(nodes[1]) - type(spacing)(1.5))
-    pz = wp.clamp(local[2], half, type(spacing)(nodes[2]) - type(spacing)(1.5))
-    i = middle_node(px, nodes[0])
-    j = middle_node(py, nodes[1])
-    k = middle_node(pz, nodes[2])
-    wx = spline_weights(px - type(spacing)(i))
-    wy = spline_weights(py - type(spacing)(j))
-    wz = spline_weights(pz - type(spacing)(k))
-    sx = spline_slopes(px - type(spacing)(i))
-    sy = spline_slopes(py - type(spacing)(j))
-    sz = spline_slopes(pz - type(spacing)(k))
-    gap = type(spacing)(0.0)
-    slope = type(x)()
+def spline_in_grid(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, p: Any):
+    """Value of a grid at a place in units of the spacing, and its slope per cell: smooth, of 27 nodes."""
+    i = middle_node(p[0], nodes[0])
+    j = middle_node(p[1], nodes[1])
+    k = middle_node(p[2], nodes[2])
+    wx = spline_weights(p[0] - type(p[0])(i))
+    wy = spline_weights(p[1] - type(p[0])(j))
+    wz = spline_weights(p[2] - type(p[0])(k))
+    sx = spline_slopes(p[0] - type(p[0])(i))
+    sy = spline_slopes(p[1] - type(p[0])(j))
+    sz = spline_slopes(p[2] - type(p[0])(k))
+    found = type(p[0])(0.0)
+    slope = type(p)()
     for a in range(3):
         for b in range(3):
             for c in range(3):
                 at = first + ((i + a - 1) * nodes[1] + j + b - 1) * nodes[2] + k + c - 1
-                value = type(spacing)(values[at])
-                gap += wx[a] * wy[b] * wz[c] * value
-                slope += value * type(x)(sx[a] * wy[b] * wz[c], wx[a] * sy[b] * wz[c], wx[a] * wy[b] * sz[c])
-    gradient = slope / spacing
-    beyond = spacing * (local - type(x)(px, py, pz))
-    if wp.length_sq(beyond) > zero:
-        inner = wp.max(gap, zero)
-        gap = wp.sqrt(wp.length_sq(beyond) + inner * inner)
-        for axis in range(3):  # along the axes on which the point is beyond, the inner value does not change
-            if beyond[axis] == zero:
-                gradient[axis] = inner * gradient[axis] / gap
-            else:
-                gradient[axis] = beyond[axis] / gap
-    return gap, gradient, zero, type(x)()
+                value = type(p[0])(values[at])
+                found += wx[a] * wy[b] * wz[c] * value
+                slope += value * type(p)(sx[a] * wy[b] * wz[c], wx[a] * sy[b] * wz[c], wx[a] * wy[b] * sz[c])
+    return found, slope
 
 
 @wp.func
-def heights_gap(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, origin: Any, spacing: Any, x: Any):
-    """Above a field of heights over x and y, smoothly interpolated by quadratic B-splines; flat beyond the rim.
+def trilinear(low: Any, high: Any, u: Any, v: Any, w: Any):
+    """Value in a cell and its slope per cell, from the corners at the low and the high end of its first axis.
 
-    The gap is the height above the ground times the cosine of its steepest slope: never more than the distance.
-
-    Args:
-        values: Heights of this and perhaps other fields [m].
-        first: Where those of this field begin; y is the fastest.
-        nodes: Number of heights along x and y.
-        origin: Where the first height is, x and y [m], and the cosine of the steepest slope.
-        spacing: Distance between neighbouring heights along x and y [m].
-        x: The point [m].
+    The four of an end rise along the last axis first.
     """
-    one = type(x[0])(1.0)
-    zero = type(x[0])(0.0)
-    u = (x[0] - origin[0]) / spacing[0]
-    v = (x[1] - origin[1]) / spacing[1]
-    # Half a cell beyond the rim the spline has got flat.
-    half = type(x[0])(0.5)
-    pu = wp.clamp(u, -half, type(x[0])(nodes[0]) - half)
-    pv = wp.clamp(v, -half, type(x[0])(nodes[1]) - half)
-    i = wp.clamp(int(pu + half), 0, nodes[0] - 1)
-    j = wp.clamp(int(pv + half), 0, nodes[1] - 1)
-    wx = spline_weights(pu - type(x[0])(i))
-    wy = spline_weights(pv - type(x[0])(j))
-    sx = spline_slopes(pu - type(x[0])(i))
-    sy = spline_slopes(pv - type(x[0])(j))
-    height = type(x[0])(0.0)
-    dx = type(x[0])(0.0)
-    dy = type(x[0])(0.0)
+    below = wp.lerp(wp.lerp(low[0], low[1], w), wp.lerp(low[2], low[3], w), v)
+    above = wp.lerp(wp.lerp(high[0], high[1], w), wp.lerp(high[2], high[3], w), v)
+    front = wp.lerp(wp.lerp(low[0], low[1], w), wp.lerp(high[0], high[1], w), u)
+    back = wp.lerp(wp.lerp(low[2], low[3], w), wp.lerp(high[2], high[3], w), u)
+    bottom = wp.lerp(wp.lerp(low[0], low[2], v), wp.lerp(high[0], high[2], v), u)
+    top = wp.lerp(wp.lerp(low[1], low[3], v), wp.lerp(high[1], high[3], v), u)
+    return wp.lerp(below, above, u), wp.vector(above - below, back - front, top - bottom)
+
+
+@wp.func
+def low_node(x: Any, nodes: int):
+    """Number of the node below a coordinate in units of the spacing, also of one that is not a number."""
+    return wp.clamp(int(x), 0, nodes - 2)
+
+
+@wp.func
+def linear_in_grid(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, p: Any):
+    """Value of a grid at a place in units of the spacing, and its slope per cell: of 8 nodes, bent between cells."""
+    i = low_node(p[0], nodes[0])
+    j = low_node(p[1], nodes[1])
+    k = low_node(p[2], nodes[2])
+    nz = nodes[2]
+    at = first + (i * nodes[1] + j) * nz + k
+    on = at + nodes[1] * nz
+    low = wp.vector(
+        type(p[0])(values[at]), type(p[0])(values[at + 1]), type(p[0])(values[at + nz]), type(p[0])(values[at + nz + 1])
+    )
+    high = wp.vector(
+        type(p[0])(values[on]), type(p[0])(values[on + 1]), type(p[0])(values[on + nz]), type(p[0])(values[on + nz + 1])
+    )
+    found, slope = trilinear(low, high, p[0] - type(p[0])(i), p[1] - type(p[0])(j), p[2] - type(p[0])(k))
+    return found, slope
+
+
+@wp.func
+def smoothly_beyond(beyond: Any, gap: Any, gradient: Any):
+    """Gap and slope beyond a grid, from those where it is nearest: the root of a sum of squares, an exact slope."""
+    inner = wp.max(gap, type(gap)(0.0))
+    found = wp.sqrt(wp.length_sq(beyond) + inner * inner)
+    slope = type(beyond)()
+    for axis in range(3):  # along the axes on which the point is beyond, the inner value does not change
+        slope[axis] = wp.where(beyond[axis] == type(gap)(0.0), inner * gradient[axis], beyond[axis]) / found
+    return found, slope
+
+
+@wp.func
+def straight_beyond(beyond: Any, gap: Any, gradient: Any):
+    """Gap and normal beyond a grid: the way to what is nearest to the point where the grid is."""
+    away = beyond + wp.max(gap, type(gap)(0.0)) * wp.normalize(gradient)
+    found = wp.length(away)
+    return found, away / found
+
+
+@once
+def grid_gap(smooth: bool) -> wp.Function:
+    """In a grid of signed distances, and beyond it.
+
+    Quadratic B-splines are `smooth`, with exact slopes everywhere, and round edges by a cell; the slope of a trilinear
+    function jumps between cells.
+    """
+    in_grid, out, rim = (spline_in_grid, smoothly_beyond, 0.5) if smooth else (linear_in_grid, straight_beyond, 0.0)
+
+    @wp.func
+    def gap(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, origin: Any, spacing: Any, x: Any):
+        """Gap at a point.
+
+        Args:
+            values: Distances of this and perhaps other grids [m].
+            first: Where those of this grid begin; the last index is the fastest.
+            nodes: Number of nodes along each axis, at least 3.
+            origin: The first node [m].
+            spacing: Distance between neighbouring nodes [m].
+            x: The point [m].
+        """
+        low = type(spacing)(wp.static(rim))
+        last = type(spacing)(wp.static(1.0 + rim))
+        local = (x - origin) / spacing
+        inner = type(x)(
+            wp.clamp(local[0], low, type(spacing)(nodes[0]) - last),
+            wp.clamp(local[1], low, type(spacing)(nodes[1]) - last),
+            wp.clamp(local[2], low, type(spacing)(nodes[2]) - last),
+        )
+        found, slope = in_grid(values, first, nodes, inner)
+        gradient = slope / spacing
+        beyond = spacing * (local - inner)
+        if wp.length_sq(beyond) > type(spacing)(0.0):
+            found, gradient = out(beyond, found, gradient)
+        return found, gradient, type(spacing)(0.0), type(x)()
+
+    return gap
+
+
+@wp.func
+def spline_height(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, u: Any, v: Any):
+    """Height at a place in units of the spacing, and its slopes per cell: smooth, of 9 heights."""
+    i = wp.clamp(int(u + type(u)(0.5)), 0, nodes[0] - 1)
+    j = wp.clamp(int(v + type(u)(0.5)), 0, nodes[1] - 1)
+    wx = spline_weights(u - type(u)(i))
+    wy = spline_weights(v - type(u)(j))
+    sx = spline_slopes(u - type(u)(i))
+    sy = spline_slopes(v - type(u)(j))
+    height = type(u)(0.0)
+    du = type(u)(0.0)
+    dv = type(u)(0.0)
     for a in range(3):
         for b in range(3):
             at = wp.clamp(i + a - 1, 0, nodes[0] - 1) * nodes[1] + wp.clamp(j + b - 1, 0, nodes[1] - 1)
-            value = type(x[0])(values[first + at])
+            value = type(u)(values[first + at])
             height += wx[a] * wy[b] * value
-            dx += sx[a] * wy[b] * value / spacing[0]
-            dy += wx[a] * sy[b] * value / spacing[1]
-    if u != pu:
-        dx = zero
-    if v != pv:
-        dy = zero
-    cosine = origin[2]
-    return cosine * (x[2] - height), cosine * type(x)(-dx, -dy, one), zero, type(x)()
+            du += sx[a] * wy[b] * value
+            dv += wx[a] * sy[b] * value
+    return height, du, dv
+
+
+@wp.func
+def linear_height(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, u: Any, v: Any):
+    """Height at a place in units of the spacing, and its slopes per cell: bilinear, of 4 heights."""
+    i = low_node(u, nodes[0])
+    j = low_node(v, nodes[1])
+    at = first + i * nodes[1] + j
+    h00 = type(u)(values[at])
+    h01 = type(u)(values[at + 1])
+    h10 = type(u)(values[at + nodes[1]])
+    h11 = type(u)(values[at + nodes[1] + 1])
+    low = h00 + (h01 - h00) * (v - type(u)(j))
+    high = h10 + (h11 - h10) * (v - type(u)(j))
+    across = (h01 - h00) + ((h11 - h10) - (h01 - h00)) * (u - type(u)(i))
+    return low + (high - low) * (u - type(u)(i)), high - low, across
+
+
+@once
+def heights_gap(smooth: bool) -> wp.Function:
+    """Above a field of heights over x and y; flat beyond the rim.
+
+    Where it is `smooth`, by quadratic B-splines, the gap is the height above the ground times the cosine of its
+    steepest slope: never more than the distance, and an exact slope belongs to it. Else it is the distance to the plane
+    that touches the bilinear surface above or below, with the normal of that.
+    """
+    height_at, rim = (spline_height, 0.5) if smooth else (linear_height, 0.0)  # half a cell beyond the spline is flat
+
+    @wp.func
+    def gap(values: wp.array[wp.float32], first: int, nodes: wp.vec3i, origin: Any, spacing: Any, x: Any):
+        """Gap at a point.
+
+        Args:
+            values: Heights of this and perhaps other fields [m].
+            first: Where those of this field begin; y is the fastest.
+            nodes: Number of heights along x and y.
+            origin: Where the first height is, x and y [m], and the cosine of the steepest slope.
+            spacing: Distance between neighbouring heights along x and y [m], and a factor on them.
+            x: The point [m].
+        """
+        low = type(x[0])(wp.static(-rim))
+        last = type(x[0])(wp.static(1.0 - rim))
+        u = (x[0] - origin[0]) / spacing[0]
+        v = (x[1] - origin[1]) / spacing[1]
+        pu = wp.clamp(u, low, type(x[0])(nodes[0]) - last)
+        pv = wp.clamp(v, low, type(x[0])(nodes[1]) - last)
+        height, du, dv = height_at(values, first, nodes, pu, pv)
+        dx = wp.where(u == pu, spacing[2] * du / spacing[0], type(x[0])(0.0))
+        dy = wp.where(v == pv, spacing[2] * dv / spacing[1], type(x[0])(0.0))
+        up = type(x)(-dx, -dy, type(x[0])(1.0))
+        if wp.static(smooth):
+            up = origin[2] * up
+        else:
+            up = wp.normalize(up)
+        return up[2] * (x[2] - spacing[2] * height), up, type(x[0])(0.0), type(x)()
+
+    return gap
