@@ -13,7 +13,7 @@ from annelid.envs.task import Task
 from annelid.evolve.contract import ProblemOptions
 from annelid.evolve.experiments import experiment_names, experiment_summary, named_experiment
 from annelid.evolve.registry import PROBLEMS, SEARCHERS, problem_options, searcher_options
-from annelid.robots.registry import ROBOTS, robot_maker, robot_names
+from annelid.robots.registry import ROBOTS, robot_maker
 from annelid.scenes.registry import SCENES, scene_class, scene_names
 from annelid.studies.registry import STUDIES, study_class, study_names
 
@@ -46,7 +46,7 @@ def test_studies(name: str) -> None:
     assert study_class(name).name == name
 
 
-@pytest.mark.parametrize("name", robot_names())
+@pytest.mark.parametrize("name", sorted(ROBOTS))
 def test_robots(name: str) -> None:
     assert callable(robot_maker(name))
 

@@ -42,6 +42,13 @@ def resting(device: str) -> Simulation[coupling.Solver]:
     return above_a_bed(device)
 
 
+def kinetic_per_grain(simulation: Simulation[Any]) -> float:
+    """Kinetic energy of a grain in the mean, in units of its m g R."""
+    bed = simulation.solver.model.bed
+    squares = (simulation.solver.readout.grain_velocities(simulation.state) ** 2).sum(axis=1)
+    return float((0.5 * bed.masses * squares).mean() / (9.81 * bed.masses * bed.radii).mean())
+
+
 def height(simulation: Simulation[coupling.Solver]) -> float:
     """Height of the centre of mass of the spring body [m]."""
     return float(simulation.summary().parts["springs"].center_of_mass[2])

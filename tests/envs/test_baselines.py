@@ -13,7 +13,7 @@ from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.envs.baselines import scripted
 from annelid.envs.spaces import host_observations, packed
-from annelid.envs.training.evaluation import baseline_returns
+from annelid.envs.training.evaluation import baseline_outcomes
 
 
 def test_every_environment_has_a_script_that_acts_alike_in_equal_episodes(task: tuple[str, dict[str, Any]]) -> None:
@@ -43,7 +43,7 @@ def test_every_environment_has_a_script_that_acts_alike_in_equal_episodes(task: 
 )
 def test_scripts_beat_doing_nothing_and_chance(name: str, options: dict[str, Any], better: float) -> None:
     worlds = envs.make_worlds(name, 2, device="cpu", threads=1, **options)
-    means = {kind: float(returns.mean()) for kind, returns in baseline_returns(name, worlds, 2)}
+    means = {kind: float(returns.mean()) for kind, returns, _ in baseline_outcomes(name, worlds, 2)}
     assert list(means) == ["zero", "random", "scripted"]
     assert means["scripted"] > max(means["zero"], means["random"]) + better
 

@@ -5,9 +5,10 @@ import pytest
 
 from annelid import envs
 from annelid.core.errors import InvalidValue
-from annelid.envs.energy import Audit
-from annelid.envs.scoop import Stop, follow, plunge_stops, scoop_stops
+from annelid.envs.scoop import Stop, follow, scoop_stops
 from annelid.envs.task_worlds import TaskWorlds
+
+from .audit import Audit
 
 GRAVITY = 9.81
 
@@ -22,6 +23,11 @@ def site(**changes: object) -> TaskWorlds:
 
 def surface(worlds: TaskWorlds) -> float:
     return float(np.percentile(worlds.own.soil.points.numpy()[:, 2], 95.0)) + worlds.options.radius
+
+
+def plunge_stops(depth: float, surface: float) -> list[Stop]:
+    """Push the edge of a bucket that looks down straight into the soil [m]."""
+    return [Stop(0.55, 0.0, surface + 0.02, -0.6, 1.6), Stop(0.55, 0.0, surface - depth, -0.6, 1.0)]
 
 
 @pytest.fixture(scope="module")

@@ -145,7 +145,7 @@ def test_ray_on_this_machine_finds_what_one_process_finds() -> None:
     there = home.exists()
     with RayCluster(experiment.problem, device="cpu", workers=2) as executor:
         found = evolve(experiment, executor=executor, device="cpu").history
-        assert len(executor.process_ids()) == 2
+        assert len(executor._hands) == 2
         assert executor.describe() == "2 Ray actors on 1 node, one a CPU"
         with pytest.raises(InvalidValue, match="parameters are needed, not 7"):
             executor.evaluate(np.zeros((2, 7)))  # the error of a worker, as if it had been raised here

@@ -25,7 +25,7 @@ from annelid.gallery.footage import MOST_FRAMES, Footage
 from annelid.gallery.lighter import LIGHTER
 from annelid.gallery.making import DONE, FAILED, SOURCE, fail, is_made, make, shown, to_make
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
-from annelid.robots.registry import robot_names
+from annelid.robots.registry import ROBOTS
 from annelid.scenes.registry import scene_class
 from annelid.view.camera.camera import Camera
 from annelid.view.camera.framing import corners
@@ -34,7 +34,7 @@ from annelid.view.picture import Viewpoint
 
 def test_every_name_of_every_registry_is_there() -> None:
     known = {"scene": named()["run"], "environment": named()["train"], "study": named()["study"]}
-    known["robot"] = robot_names()
+    known["robot"] = sorted(ROBOTS)
     assert sorted(entries()) == sorted(f"{kind}/{name}" for kind, names in known.items() for name in names)
     assert [key for key, entry in entries().items() if not (entry.summary() and entry.source.is_file())] == []
     assert [entry.key for entry in entries().values() if entry.shown_by and entry.shown_by not in entries()] == []

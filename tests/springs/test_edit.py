@@ -216,7 +216,7 @@ def test_a_body_that_is_edited_for_long_does_not_grow(device, monkeypatch):
         with simulation.edit() as edit:
             edit.remove_springs(gone[-1])
     assert len(network.graves.joined()[0]) == 40
-    assert 0 < network._pairs.noted <= 32
+    assert 0 < network._pairs._noted <= 32
     for number in (99, 60):
         assert network.spring_values(gone[number])["stiffness"] == pytest.approx([1.0 + number])
     with pytest.raises(StaleHandle, match="more than 40 others have been removed since"):

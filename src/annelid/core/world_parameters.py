@@ -82,11 +82,6 @@ class Parameters(Described, Sealed):
             raise UnknownName("parameter", name, self.names)
         return self.names.index(name)
 
-    @property
-    def drawn_from(self) -> Mapping[str, Distribution]:
-        """What parameters are drawn from, by name, as `randomise` was given it."""
-        return self._drawn_from
-
     # --- reading ---
 
     def values(self) -> np.ndarray:

@@ -57,12 +57,6 @@ class BedReadout:
         """Their sum [N], shape [3]."""
         return np.asarray(self.contact_forces(state).sum(axis=0))
 
-    def kinetic_per_grain(self, state: Any) -> float:
-        """Kinetic energy of a grain in the mean, in units of its m g R."""
-        bed, gravity = self._met.bed, float(np.linalg.norm(self._met.world.gravity))
-        squares = (self.grain_velocities(state) ** 2).sum(axis=1)
-        return float((0.5 * bed.masses * squares).mean() / (bed.masses * gravity * bed.radii).mean())
-
     def summary(self, state: Any) -> Summary:
         """Totals of soft bodies, grains and free rigid bodies."""
         raise NotImplementedError

@@ -56,11 +56,6 @@ def scoop_stops(depth: float = 0.035, surface: float = 0.1) -> list[Stop]:
     return [*stops, Stop(last.x, 0.0, surface + 0.08, 0.9, 1.0), Stop(last.x + 0.02, 0.0, surface + 0.30, 1.2, 1.0)]
 
 
-def plunge_stops(depth: float = 0.05, surface: float = 0.1, seconds: float = 1.0) -> list[Stop]:
-    """Push the edge of a bucket that looks down straight into the soil [m]."""
-    return [Stop(0.55, 0.0, surface + 0.02, -0.6, 1.6), Stop(0.55, 0.0, surface - depth, -0.6, seconds)]
-
-
 def edge_frame(worlds: TaskWorlds, stop: Stop) -> Floats:
     """Frame of the tool that puts the bucket's edge at a way-point, shape [4, 4]."""
     frame = np.eye(4)

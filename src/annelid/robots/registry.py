@@ -29,11 +29,6 @@ ROBOTS = {
 """Module and function, or class, of each robot, and of the worlds and things that belong to them."""
 
 
-def robot_names() -> list[str]:
-    """Names of all robots."""
-    return sorted(ROBOTS)
-
-
 def robot_maker(name: str) -> Any:
     """What makes a robot, by its name."""
     return listed("robot", name, ROBOTS)

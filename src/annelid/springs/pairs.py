@@ -51,11 +51,6 @@ class Pairs:
         if self._noted > self._most:
             self._forget(springs, ends)
 
-    @property
-    def noted(self) -> int:
-        """New springs that are remembered, with some that are gone."""
-        return self._noted
-
     def _add(self, index: np.ndarray, ends: np.ndarray) -> None:
         for key, spring in zip(_keys(*ends[index].T).tolist(), index.tolist(), strict=True):
             self._new.setdefault(key, []).append(spring)

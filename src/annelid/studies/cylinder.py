@@ -180,10 +180,6 @@ class _Search:
         return min(self.states, key=lambda state: state.misfit)
 
 
-def _shape() -> CylinderShape:
-    return CylinderShape(RADIUS, LENGTH, center=(0.0, 0.0, LENGTH / 2))
-
-
 def _grid(pitch: float) -> tuple[Lattice, np.ndarray]:
     """Cells that the cylinder touches, and how much of each it fills: steps would make it up to 10 % too thick."""
     count = 2 * int(np.ceil(RADIUS / pitch))

@@ -43,11 +43,6 @@ _CATEGORIES: tuple[Color, ...] = (
 )
 
 
-def map_names() -> tuple[str, ...]:
-    """Names of the colour maps."""
-    return tuple(_CONTROL_POINTS)
-
-
 @lru_cache(maxsize=32)
 def _table(name: str, entries: int) -> np.ndarray:
     if name not in _CONTROL_POINTS:

@@ -82,14 +82,6 @@ class Readout:
         """Centres of the robots, the means of the centres of their voxels [m], shape [robots, 2]."""
         return self.totals(state)[:, [columns.CENTER_X, columns.CENTER_Y]]
 
-    def mean_heights(self, state: Any) -> np.ndarray:
-        """Mean height of the centre of each robot over all steps [m], shape [robots].
-
-        Bodies count by the masses that they hold, so that a body's turning, which moves its masses about its centre, is
-        left out; over a whole robot that is negligible.
-        """
-        return self.totals(state)[:, columns.HEIGHT] / max(int(state.clock.numpy()[0]), 1)
-
     def totals(self, state: Any) -> np.ndarray:
         """Sums over the voxels of each robot in the columns of `kernels.totals`, shape [robots, 5]."""
         return np.array(self.device_totals(state).numpy())

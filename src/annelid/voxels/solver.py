@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -278,18 +277,6 @@ class Solver:
             goals = clipped.reshape(self.worlds, -1)[:, self.model.channel_of >= 0].astype(float).ravel()
             none = np.zeros_like(goals)
             state.commands.assign(np.column_stack([goals, goals, none, none]))
-
-    def world_hash(self, state: State, world: int) -> str:
-        """A hash of every bit of the motion of one world: the same alone and in any batch."""
-        bodies = slice(*self.model.first_body[world : world + 2])
-        voxels = slice(*self.model.first_voxel[world : world + 2])
-        digest = hashlib.blake2b(digest_size=16)
-        for array, part in (
-            (state.positions, bodies), (state.velocities, bodies), (state.touching, bodies), (state.heights, bodies),
-            (state.controls, voxels), (state.efforts, voxels),
-        ):  # fmt: skip
-            digest.update(np.ascontiguousarray(array.numpy()[part]).tobytes())
-        return digest.hexdigest()
 
     def launch(self, kernel_of: Any, *arguments: Any) -> None:
         """Launch a kernel made for the features of this model, on all worlds."""

@@ -66,6 +66,51 @@ def test_the_first_joint_turns_the_whole_arm() -> None:
     assert ARM.frames(turned) == pytest.approx(turn @ ARM.frames(angles))
 
 
+@wp.kernel
+def place_links(
+    arm: kernels.Arm,
+    angles: wp.array2d[wp.float32],
+    # Out:
+    frame_out: wp.array2d[wp.transform],
+):
+    world = wp.tid()
+    kernels.tool_frame(arm, angles, world, frame_out)
+
+
+@wp.kernel
+def tool_velocity(
+    arm: kernels.Arm,
+    frames: wp.array2d[wp.transform],
+    speeds: wp.array2d[wp.float32],
+    # Out:
+    velocity_out: wp.array[wp.spatial_vector],
+):
+    """Velocity of the tool's origin [m/s] and spin [rad/s], in the world."""
+    world = wp.tid()
+    count = arm.axes.shape[0]
+    point = wp.transform_get_translation(frames[world, count])
+    total = wp.spatial_vector()
+    for joint in range(count):
+        total += speeds[world, joint] * kernels.joint_column(arm, frames, world, joint, point)
+    velocity_out[world] = total
+
+
+@wp.kernel
+def joint_torques(
+    arm: kernels.Arm,
+    frames: wp.array2d[wp.transform],
+    wrenches: wp.array[wp.spatial_vector],
+    points: wp.array[wp.vec3],
+    # Out:
+    torque_out: wp.array2d[wp.float32],
+):
+    """Load of each joint by a force [N] and a torque [N m] about a point, in the world."""
+    world = wp.tid()
+    for joint in range(arm.axes.shape[0]):
+        column = kernels.joint_column(arm, frames, world, joint, points[world])
+        torque_out[world, joint] = wp.dot(column, wrenches[world])
+
+
 @pytest.mark.parametrize("arm", [ARM, slider()], ids=["panda", "slider"])
 def test_the_jacobian_is_the_derivative_of_the_pose(arm: Chain) -> None:
     angles = np.random.default_rng(1).uniform(arm.lower, arm.upper, (10, len(arm)))
@@ -122,16 +167,16 @@ def test_the_device_agrees(arm: Chain, device: str) -> None:
     copy = arm.on(device)
     given_angles, given_speeds = (wp.array(a.astype(np.float32), device=device) for a in (angles, speed))
     frames = wp.empty((16, len(arm) + 1), dtype=wp.transform, device=device)
-    wp.launch(kernels.place_links, 16, [copy, given_angles], [frames], device=device)
+    wp.launch(place_links, 16, [copy, given_angles], [frames], device=device)
     expected = arm.frames(angles)
     assert frames.numpy()[:, :, :3] == pytest.approx(expected[:, :, :3, 3], abs=2e-6)
     load = wp.array(wrench.astype(np.float32), dtype=wp.spatial_vector, device=device)
     points = wp.array(expected[:, -1, :3, 3].astype(np.float32), dtype=wp.vec3, device=device)
     torques = wp.empty((16, len(arm)), dtype=wp.float32, device=device)
-    wp.launch(kernels.joint_torques, 16, [copy, frames, load, points], [torques], device=device)
+    wp.launch(joint_torques, 16, [copy, frames, load, points], [torques], device=device)
     assert torques.numpy() == pytest.approx(arm.torques(angles, wrench), abs=2e-5)
     velocity = wp.empty(16, dtype=wp.spatial_vector, device=device)
-    wp.launch(kernels.tool_velocity, 16, [copy, frames, given_speeds], [velocity], device=device)
+    wp.launch(tool_velocity, 16, [copy, frames, given_speeds], [velocity], device=device)
     motion = np.einsum("wcj,wj->wc", arm.jacobian(angles), speed)
     assert velocity.numpy() == pytest.approx(motion, abs=2e-5)
 

@@ -12,7 +12,6 @@ import pytest
 from annelid.core.errors import InvalidValue, MissingPackage
 from annelid.envs.machines import HOME, Bucket, Bulldozer, panda, panda_chain
 from annelid.envs.machines import panda as panda_function
-from annelid.envs.machines.bulldozer import COLORS
 from annelid.envs.machines.panda import robot_data
 from annelid.shapes import baked
 
@@ -28,7 +27,7 @@ def test_every_part_of_the_bulldozer_is_closed_and_above_ground() -> None:
     for size in (0.4, 0.8, 2.0):
         machine = Bulldozer(size, blade_width=0.8 * size, blade_height=0.33 * size)
         parts = machine.parts()
-        assert parts.keys() == COLORS.keys()
+        assert len(parts) == 13
         for mesh in parts.values():
             mesh.require_closed()
         low, high = machine.mesh().bounds()

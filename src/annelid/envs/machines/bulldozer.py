@@ -7,32 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from annelid.core.snapshot import Color
 from annelid.shapes import Box, Cylinder, TriangleMesh
 from annelid.shapes.extrusion import band, joined, prism, ring
 from annelid.shapes.values import Floats, Vector, require_positive
-
-YELLOW: Color = (0.95, 0.68, 0.10)
-STEEL: Color = (0.30, 0.31, 0.33)
-DARK: Color = (0.13, 0.14, 0.15)
-GLASS: Color = (0.45, 0.60, 0.68)
-
-COLORS: dict[str, Color] = {
-    "tracks": DARK,
-    "wheels": STEEL,
-    "chassis": STEEL,
-    "hood": YELLOW,
-    "cabin": GLASS,
-    "roof": YELLOW,
-    "rear": YELLOW,
-    "exhaust": DARK,
-    "fenders": YELLOW,
-    "blade": YELLOW,
-    "edge": STEEL,
-    "arms": STEEL,
-    "rams": STEEL,
-}
-"""Colours of the parts in pictures."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +51,7 @@ class Bulldozer:
         return (0.10 * size, 0.0, 0.68 * size), (1.2 * size, 0.0, 0.1 * size)
 
     def parts(self) -> dict[str, TriangleMesh]:
-        """The parts by name; see `COLORS`. Each is closed."""
+        """The parts by name. Each is closed."""
         return {
             "tracks": joined(self._track(side) for side in (-1, 1)),
             "wheels": joined(self._wheels(side) for side in (-1, 1)),

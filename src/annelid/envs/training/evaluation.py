@@ -52,12 +52,6 @@ def successes(ends: dict[str, np.ndarray]) -> float | None:
     return float(ends["success"].mean()) if "success" in ends else None
 
 
-def baseline_returns(name: str, worlds: Worlds, episodes: int, *, seed: int = 0) -> Iterator[tuple[str, np.ndarray]]:
-    """Returns of the baselines; see `baseline_outcomes`."""
-    for kind, returns, _ in baseline_outcomes(name, worlds, episodes, seed=seed):
-        yield kind, returns
-
-
 def baseline_outcomes(
     name: str, worlds: Worlds, episodes: int, *, seed: int = 0
 ) -> Iterator[tuple[str, np.ndarray, dict[str, np.ndarray]]]:

@@ -72,10 +72,6 @@ class Processes(Closing):
                     ) from None
         return Evaluation.joined([done[i] for i in range(len(pieces))])
 
-    def process_ids(self) -> list[int]:
-        """The worker processes that live now."""
-        return [] if self._pool is None else [int(pid) for pid in self._pool._processes]
-
     def describe(self) -> str:
         """Who works, in words."""
         return f"{len(self._devices)} processes on {', '.join(sorted(set(self._devices)))}"

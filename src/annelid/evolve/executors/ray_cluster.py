@@ -70,11 +70,6 @@ class RayCluster(Closing):
             self._hire()
         return Evaluation.joined([done[i] for i in range(len(pieces))])
 
-    def process_ids(self) -> list[int]:
-        """The processes of the actors that are ready now."""
-        idle = [hand for hand in self._hands if hand.answer is None]
-        return [int(ray().get(hand.actor.process_id.remote())) for hand in idle]
-
     def describe(self) -> str:
         """Who works, in words."""
         machines = sum(1 for node in ray().nodes() if node["Alive"])

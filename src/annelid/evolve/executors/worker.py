@@ -53,7 +53,3 @@ class Worker:
         """How the rows do."""
         assert self._problem is not None
         return evaluated(self._problem, batch)
-
-    def process_id(self) -> int:
-        """Its process, for those who want to see it die."""
-        return os.getpid()

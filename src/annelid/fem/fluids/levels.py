@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import warp as wp
-from numpy.typing import ArrayLike
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
@@ -14,7 +13,6 @@ from annelid.core.replay import Replays, Stage
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.kernels.levels import find_level
-from annelid.shapes.values import as_points
 
 
 class FluidLevel:
@@ -67,19 +65,3 @@ class FluidLevel:
             return []
         up, volume = wp.vec3d(*self.fluid.up.tolist()), wp.float64(self.fluid.volume)
         return [Stage(find_level, None, [self._triangles, up, volume, positions, self.height, self.area])]
-
-
-def level_of(cavity: Cavity, positions: ArrayLike, fluid: Fluid) -> float:
-    """Height of the surface of a fluid that does not fill a cavity [m], above the origin and against gravity.
-
-    Args:
-        cavity: The cavity.
-        positions: Positions of all nodes of the solid [m], shape [n, 3].
-        fluid: What fills it, with a level or a volume.
-    """
-    fluid.check(cavity.points(positions), cavity.check(positions))
-    if fluid.full:
-        raise InvalidValue("a full cavity has no level; give the fluid a level or a volume.")
-    level = FluidLevel(cavity, fluid, device="cpu")
-    level.evaluate(wp.array(as_points(positions), dtype=wp.vec3d, device="cpu"))
-    return float(level.height.numpy()[0])

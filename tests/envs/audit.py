@@ -14,9 +14,10 @@ import warp as wp
 
 from annelid.core.state import state_arrays
 from annelid.core.weakly import weakly
-from annelid.envs.kernels import energy as kernels
 from annelid.envs.task_worlds import TaskWorlds
 from annelid.grains.kernels.layout import Bodies, Grains
+
+from . import audit_kernels as kernels
 
 
 @dataclass(frozen=True)
