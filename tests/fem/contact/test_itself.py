@@ -9,6 +9,7 @@ import warp as wp
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
+from annelid.fem.contact.candidates import Candidates
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.coupled import CoupledSolver
 from annelid.fem.contact.state import TouchingItself
@@ -55,6 +56,44 @@ def test_a_block_dropped_on_another_rests_there_with_its_weight() -> None:
     ground_force = simulation.state.touch.forces.numpy().sum(axis=0)[2]
     assert ground_force == pytest.approx(9.81 * simulation.summary().mass, rel=1e-3)
     assert own_crossings(simulation.positions(), outer_faces(solid)) == 0
+
+
+def distances(pairs: Candidates, x: np.ndarray) -> np.ndarray:
+    """Least distance of each pair [m], among points of both sides, a little more than the true one."""
+    s, t = (each.ravel() for each in np.meshgrid(*2 * [np.linspace(0.0, 1.0, 8)]))
+    inside = s + t <= 1.0
+    corners = np.stack([1.0 - s - t, s, t], axis=1)[inside]
+    ends = np.stack([1.0 - np.linspace(0.0, 1.0, 8), np.linspace(0.0, 1.0, 8)], axis=1)
+    found = np.zeros(len(pairs.nodes))
+    for row, nodes in enumerate(pairs.nodes):
+        one, two = (x[nodes[:1]], corners @ x[nodes[1:]]) if row < pairs.edges_from else (
+            ends @ x[nodes[:2]], ends @ x[nodes[2:]]
+        )  # fmt: skip
+        found[row] = np.linalg.norm(one[:, None] - two[None], axis=2).min()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_pair_that_touches_on_a_way_is_missed_and_few_that_do_not_are_kept(seed: int) -> None:
+    solid, _ = two_blocks(0.002)
+    faces, reach, rng = outer_faces(solid), 0.003, np.random.default_rng(seed)
+    few, all_near = (Candidates(faces, far, wp.get_device("cpu")) for far in (reach, 0.012))
+    step = np.array([0.03, 0.0, -0.02]) + rng.normal(0.0, 0.002, solid.nodes.shape)
+    off = np.clip(rng.normal(0.0, 0.2 * reach, solid.nodes.shape), -0.25 * reach, 0.25 * reach)
+    few.cover(solid.nodes, step)
+    assert not few.cover(solid.nodes + 0.3 * step + [0.0, 0.5, 0.0], None)
+    kept = few.keys
+    for part in (0.0, 0.5, 1.0):
+        x = solid.nodes + part * step + off
+        assert not few.cover(x, None)
+        all_near.cover(x, None)
+        touching = all_near.keys[distances(all_near, x) < reach]
+        assert len(touching) > 0
+        assert np.isin(touching, kept).all()
+    assert len(kept) < 0.5 * len(all_near.keys)
+    few.forget()
+    few.cover(two_blocks(0.05)[0].nodes, None)
+    assert len(few.keys) == 0
 
 
 def test_forces_of_pairs_are_slopes_of_their_energy_and_have_no_moment() -> None:

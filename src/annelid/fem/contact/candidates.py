@@ -1,4 +1,4 @@
-"""Pairs of a surface's parts that may touch while its nodes stay within boxes: vertices and triangles, two edges."""
+"""Pairs of a surface's parts that may touch while its nodes stay near a way: vertices and triangles, two edges."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from scipy.sparse import csgraph
 
 from annelid.fem.contact.overlaps import Boxes
 from annelid.fem.contact.surface import edges_of
+from annelid.fem.kernels.pairs import near_pairs
+
+_MARGIN = 0.5
+"""Of the reach: how far nodes may go off the way for which pairs were found."""
 
 
 class Candidates:
@@ -29,25 +33,41 @@ class Candidates:
 
     def __init__(self, faces: np.ndarray, reach: float, device: wp.Device) -> None:
         self.faces, self.edges, self.numbers = faces, edges_of(faces), np.unique(faces)
-        self._reach, self._device = reach, device
+        self._reach, self._margin, self._device = reach, _MARGIN * reach, device
         self._most = max(len(faces), len(self.edges))
-        self.nodes, self.keys, self.edges_from = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0
-        self._lowers, self._uppers = (np.full((int(self.numbers.max()) + 1, 3), end) for end in (np.inf, -np.inf))
+        self._from: np.ndarray | None
+        self.forget()
+        self._lowers, self._uppers, self._middles, self._halves = (
+            np.zeros((int(self.numbers.max()) + 1, 3)) for _ in range(4)
+        )
 
     def cover(self, x: np.ndarray, step: np.ndarray | None) -> bool:
-        """Have all pairs that touch on a step of the nodes from x [m], shape [n, 3]; whether they had to be found."""
-        ends = [x[self.numbers]] if step is None else [x[self.numbers], (x + step)[self.numbers]]
-        lowers, uppers = np.minimum.reduce(ends), np.maximum.reduce(ends)
-        if (lowers >= self._lowers[self.numbers]).all() and (uppers <= self._uppers[self.numbers]).all():
+        """Have all pairs that touch on a step of the nodes from x [m], shape [n, 3]; whether they had to be found.
+
+        How all nodes move together brings no pair nearer, so nothing here depends on it.
+        """
+        here = _centred(x[self.numbers])
+        way = np.zeros_like(here) if step is None else _centred(step[self.numbers])
+        if self._covers(here) and (step is None or self._covers(here + way)):
             return False
-        self._lowers[self.numbers] = lowers - 0.5 * self._reach
-        self._uppers[self.numbers] = uppers + 0.5 * self._reach
+        self._from, self._way = here, way
+        ends = here, here + way
+        self._lowers[self.numbers] = np.minimum(*ends) - self._margin
+        self._uppers[self.numbers] = np.maximum(*ends) + self._margin
         self._find()
         return True
 
+    def _covers(self, places: np.ndarray) -> bool:
+        """Whether all nodes are near where they would be at some moment of the way for which pairs were found."""
+        if self._from is None:
+            return False
+        off, square = places - self._from, np.vdot(self._way, self._way)
+        part = np.clip(np.vdot(self._way, off) / square, 0.0, 1.0) if square > 0.0 else 0.0
+        return float(((off - part * self._way) ** 2).sum(axis=1).max(initial=0.0)) <= self._margin**2
+
     def forget(self) -> None:
-        """Find pairs anew the next time, so that they depend on what is asked then only."""
-        self._lowers[:], self._uppers[:] = np.inf, -np.inf
+        """Know of no pairs and find them anew the next time, so that they depend on what is asked then only."""
+        self.nodes, self.keys, self.edges_from, self._from = np.zeros((0, 4), np.int32), np.zeros(0, np.int64), 0, None
 
     def crossings(self) -> np.ndarray:
         """Edges and triangles whose boxes overlap, without a common node, shape [p, 2]."""
@@ -63,12 +83,24 @@ class Candidates:
         two = two[~_common(self.edges[two[:, 0]], self.edges[two[:, 1]])]
         first = np.column_stack([self.numbers[one[:, 0]], self.faces[one[:, 1]]])
         second = np.column_stack([self.edges[two[:, 0]], self.edges[two[:, 1]]])
-        self.nodes = np.ascontiguousarray(np.concatenate([first, second]), np.int32)
-        self.edges_from = len(one)
+        nodes = np.ascontiguousarray(np.concatenate([first, second]), np.int32)
         most = np.int64(self._most)
         own = most * one[:, 0] + one[:, 1]
         other = most * (most + two[:, 0]) + two[:, 1]
-        self.keys = np.concatenate([own, other])
+        near = self._near(nodes, len(one))
+        self.nodes, self.keys = nodes[near], np.concatenate([own, other])[near]
+        self.edges_from = int(near[: len(one)].sum())
+
+    def _near(self, nodes: np.ndarray, edges_from: int) -> np.ndarray:
+        """Which pairs can come within reach where nodes may be, shape [p]: boxes overlap long before."""
+        assert self._from is not None
+        self._middles[self.numbers], self._halves[self.numbers] = self._from + 0.5 * self._way, 0.5 * self._way
+        middles, halves = (wp.array(a, dtype=wp.vec3d, device=self._device) for a in (self._middles, self._halves))
+        found = wp.zeros(len(nodes), dtype=wp.bool, device=self._device)
+        pairs = [wp.array(nodes, dtype=wp.vec4i, device=self._device), edges_from]
+        inputs = [*pairs, wp.float64(self._reach + 2.0 * self._margin), middles, halves]
+        wp.launch(near_pairs, len(nodes), inputs, [found], device=self._device)
+        return np.array(found.numpy(), bool)
 
     def _boxes(self, parts: np.ndarray) -> Boxes:
         half = 0.5 * self._reach
@@ -80,6 +112,11 @@ def pieces_of(elements: np.ndarray, node_count: int) -> np.ndarray:
     first, others = np.repeat(elements[:, 0], elements.shape[1] - 1), elements[:, 1:].ravel()
     graph = sparse.coo_array((np.ones(len(first), np.int8), (first, others)), shape=(node_count, node_count))
     return np.asarray(csgraph.connected_components(graph.tocsr(), directed=False)[1])
+
+
+def _centred(vectors: np.ndarray) -> np.ndarray:
+    """Vectors less their mean, shape [k, 3]."""
+    return np.asarray(vectors - vectors.mean(axis=0))
 
 
 def _common(one: np.ndarray, two: np.ndarray) -> np.ndarray:

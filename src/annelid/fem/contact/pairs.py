@@ -116,10 +116,15 @@ class SurfacePairs(ElementSet):
         """Start a step from where nodes are, with the stretches of a state."""
         wp.copy(self._starts, positions)
         self.candidates.forget()
-        self._keys = np.zeros(0, np.int64)
+        self._keys = self.candidates.keys
+        self._make_room()
+        rubbing = state.pair_keys.numpy()
+        rubbing = rubbing[rubbing >= 0]
+        if not len(rubbing):  # pairs are found once it is known where nodes go
+            return
         self.cover(positions)
-        keys, stretches = state.pair_keys.numpy(), np.zeros((len(self._keys), 3))
-        here, there = _matched(self._keys, keys[keys >= 0])
+        stretches = np.zeros((len(self._keys), 3))
+        here, there = _matched(self._keys, rubbing)
         stretches[here] = state.pair_stretches.numpy()[there]
         overwrite(self._lagging.stretches, stretches)
         self.follow(positions)

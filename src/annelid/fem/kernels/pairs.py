@@ -119,9 +119,40 @@ def mixed(c: wp.vec4d, nodes: wp.vec4i, vectors: wp.array[wp.vec3d]) -> wp.vec3d
 
 
 @wp.func
+def approach(edges: bool, n: wp.vec4i, step: wp.array[wp.vec3d]) -> f64:
+    """How much nearer to each other the sides of a pair can get on a step at most."""
+    mean = f64(0.25) * (step[n[0]] + step[n[1]] + step[n[2]] + step[n[3]])
+    most = wp.max(wp.length(step[n[2]] - mean), wp.length(step[n[3]] - mean))
+    first = wp.length(step[n[0]] - mean)
+    second = wp.length(step[n[1]] - mean)
+    if edges:
+        most += wp.max(first, second)
+    else:
+        most = first + wp.max(most, second)
+    return most
+
+
+@wp.func
 def nearest(i: int, pairs: Pairs, x: wp.array[wp.vec3d]) -> wp.vec4d:
     n = pairs.nodes[i]
     return coefficients_of(i >= pairs.edges_from, x[n[0]], x[n[1]], x[n[2]], x[n[3]])
+
+
+@wp.kernel
+def near_pairs(
+    nodes: wp.array[wp.vec4i],
+    edges_from: int,
+    near: f64,
+    middles: wp.array[wp.vec3d],
+    halves: wp.array[wp.vec3d],
+    near_out: wp.array[wp.bool],
+):
+    """Whether pairs may come so near each other on a way of their nodes, given as its middle and half of it."""
+    i = wp.tid()
+    n = nodes[i]
+    edges = i >= edges_from
+    c = coefficients_of(edges, middles[n[0]], middles[n[1]], middles[n[2]], middles[n[3]])
+    near_out[i] = wp.length(mixed(c, n, middles)) <= near + approach(edges, n, halves)
 
 
 @wp.func
@@ -372,11 +403,7 @@ def free_pair_parts(
     db = step[n[1]] - mean
     dc = step[n[2]] - mean
     dd = step[n[3]] - mean
-    fastest = wp.max(wp.length(dc), wp.length(dd))
-    if edges:
-        fastest += wp.max(wp.length(da), wp.length(db))
-    else:
-        fastest = wp.length(da) + wp.max(fastest, wp.length(db))
+    fastest = approach(edges, n, step)
     w = coefficients_of(edges, a, b, c, d)
     gap = wp.length(w[0] * a + w[1] * b + w[2] * c + w[3] * d)
     skin = pairs.skins[i]
