@@ -39,7 +39,7 @@ def settings_of(of: Any, *, but: Collection[str]) -> dict[str, Any]:
     return {field.name: getattr(of, field.name) for field in fields(of) if field.name not in but}
 
 
-def _hashed(*parts: bytes | np.ndarray) -> bytes:
+def _hashed(*parts: bytes | memoryview) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         digest.update(len(part).to_bytes(8, "little"))
@@ -77,7 +77,9 @@ class _Known:
             return self._of_all([array.shape, array.dtype.names])
         if array.dtype == object:
             return self._of_all([array.shape, array.ravel().tolist()])
-        return _hashed(f"{array.dtype} {array.shape}".encode(), np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        return _hashed(
+            f"{array.dtype} {array.shape}".encode(), np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        )
 
     def _of_many(self, value: Any) -> bytes:
         """Tables and sets, whose order says nothing, and lists."""
