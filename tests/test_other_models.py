@@ -297,7 +297,7 @@ SOLIDS: dict[str, dict[str, Any]] = {
             ("actuators", [fem.PointForce(name="cable", at=TIP, direction=(0.0, 1.0, 1.0), force=(0.0, 1.0))]),
             ("dt", 0.005), ("dynamic", False), ("integrator", "midpoint"), ("gravity", (0.0, 0.0, -1.6)),
             ("velocity_damping", 0.1), ("ramp", 0.1), ("obstacles", [shapes.ground(height=-0.1)]),
-            ("obstacles", [shapes.ground(friction=0.9, height=-0.1)]), ("worlds", 2), ("linear", "stale"),
+            ("obstacles", [shapes.ground(friction=0.9, height=-0.1)]), ("worlds", 2), ("linear", "kept"),
             ("settings", fem.Settings(1e-5)), ("contact", fem.Contact(itself=False)),
         ])
     },

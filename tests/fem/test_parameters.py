@@ -34,9 +34,9 @@ def motion(**options: Any) -> Any:
     return fem.simulation(hollow_solid(), **{"device": "cpu", **settings})
 
 
-def stale(**options: Any) -> Any:
-    """The same with old factors, which states carry."""
-    return motion(linear="stale", **options)
+def kept(**options: Any) -> Any:
+    """The same on the ground with a factor that is kept, which states carry."""
+    return motion(linear="kept", obstacles=[Plane(point=(0.0, 0.0, -0.0165))], **options)
 
 
 def rest(**options: Any) -> Any:
@@ -77,7 +77,7 @@ def laws(simulation: Any) -> Any:
     return FIVE if "damping" in simulation.parameters else AT_REST
 
 
-@pytest.mark.parametrize("make", [motion, stale, rest, held, watery, full, partly])
+@pytest.mark.parametrize("make", [motion, kept, rest, held, watery, full, partly])
 def test_a_world_with_its_own_parameters_is_the_one_alone(make: Callable[..., Any]) -> None:
     seeds = [5, 3]
     several = make(worlds=2)
@@ -114,7 +114,7 @@ def test_parameters_at_rest_and_parameters_of_others_change_nothing(make: Callab
     np.testing.assert_array_equal(np.split(several.positions(), 2)[0], plain.positions())
 
 
-@pytest.mark.parametrize("make", [stale, watery])
+@pytest.mark.parametrize("make", [kept, watery])
 def test_parameters_are_saved_with_the_state(make: Callable[..., Any], tmp_path: Path) -> None:
     simulation, other = make(worlds=2), make(worlds=2)
     simulation.parameters.randomise(laws(simulation))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -124,24 +123,6 @@ def test_a_reset_is_the_beginning() -> None:
     simulation.reset()
     assert simulation.state_hash() == before
     assert "smaller dt" in simulation.solver.describe_divergence(simulation.state)
-
-
-@pytest.mark.parametrize("dynamic", [True, False])
-def test_an_old_factor_is_saved_too(dynamic: bool, tmp_path: Path) -> None:
-    def make() -> Any:
-        solid = bar((4, 2, 2)).push("tip", (0.0, 0.0, 2.0))
-        return fem.simulation(solid, dynamic=dynamic, ramp=0.06, device="cpu", threads=1, linear="stale")
-
-    first, second = make(), make()
-    first.step(3)
-    first.save(tmp_path / "state.npz")
-    first.step(4)
-    second.load(tmp_path / "state.npz")
-    second.step(4)
-    assert second.state_hash() == first.state_hash()
-    uninterrupted = make()
-    uninterrupted.step(7)
-    assert uninterrupted.state_hash() == first.state_hash()
 
 
 @pytest.mark.parametrize("dynamic", [True, False])

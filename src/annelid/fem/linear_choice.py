@@ -8,12 +8,11 @@ from annelid.core.errors import InvalidValue
 from annelid.fem.assembly import Assembly
 from annelid.fem.linalg.direct import direct_solver
 from annelid.fem.linalg.kept_factor import KeptFactor
-from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.unknowns import LinearSolver, Unknowns
 from annelid.fem.solid import Solid
 from annelid.fem.tetrahedra import Tetrahedra
 
-Linear = Literal["auto", "direct", "stale", "kept"]
+Linear = Literal["auto", "direct", "kept"]
 
 LARGE = 1500
 """Nodes from which on a solid in motion that touches keeps its factor, unless told otherwise.
@@ -23,11 +22,9 @@ Where a law for large strains keeps volumes nearly, an old factor leads too slow
 
 
 def linear_solver(kind: Linear, unknowns: Unknowns, assembly: Assembly, tetrahedra: Tetrahedra) -> LinearSolver:
-    """A solver for the matrices of an assembly: "auto", "direct", "stale" or "kept"."""
+    """A solver for the matrices of an assembly: "auto", "direct" or "kept"."""
     if kind not in get_args(Linear):
-        raise InvalidValue(f"linear must be 'auto', 'direct', 'stale' or 'kept', not {kind!r}.")
-    if kind == "stale":
-        return StaleSolver(unknowns, assembly, tetrahedra)
+        raise InvalidValue(f"linear must be 'auto', 'direct' or 'kept', not {kind!r}.")
     if kind == "kept":
         return KeptFactor(unknowns, assembly, tetrahedra)
     return direct_solver(unknowns)

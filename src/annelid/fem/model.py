@@ -44,9 +44,8 @@ class Model:
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
         extras: More element sets that act on its nodes: fluids in cavities, contacts...; they live on the same device.
-        linear: How linear systems are solved: "direct" factors every matrix; "stale" keeps a factor for several
-            matrices and iterates, for real-time control of large solids; "kept" is for large solids in motion that
-            touch, see `contact.kept_newton`; "auto" is "direct", and "kept" for those of them in `simulation`.
+        linear: How linear systems are solved: "direct" factors every matrix; "kept" is for large solids in motion
+            that touch, see `contact.kept_newton`; "auto" is "direct", and "kept" for those of them in `simulation`.
         like: A model of the same mesh, holds and kinds of element sets, whose order of elimination serves here too.
 
     Attributes:

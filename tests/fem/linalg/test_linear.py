@@ -14,7 +14,6 @@ from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.fem.linalg.asked import Asked, AskedAnswers, AskedRoots
 from annelid.fem.linalg.front_solver import FrontSolver
-from annelid.fem.linalg.stale_solver import StaleSolver
 from annelid.fem.linalg.tile_solver import TileSolver
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 
@@ -23,7 +22,6 @@ from ..solids import bar
 SOLVERS: dict[str, Callable[[fem.Model], Any]] = {
     "fronts": lambda model: FrontSolver(model.unknowns),
     "tiles": lambda model: TileSolver(model.unknowns, tile=16),
-    "stale": lambda model: StaleSolver(model.unknowns, model.assembly, model.tetrahedra),
 }
 
 
@@ -31,16 +29,6 @@ def hanging() -> fem.Solid:
     """A bar with clamped nodes and two that are held along some axes only."""
     solid = bar((5, 2, 2))
     return solid.fix([len(solid.nodes) - 1], axes="xz").fix([len(solid.nodes) - 4], axes="y")
-
-
-def bent(model: fem.Model, load: float) -> wp.array:
-    """Equilibrium of a bar under a force on its tip that turns it down, P L²/EI."""
-    thickness = np.ptp(model.solid.nodes[:, 2])
-    solid = model.solid.copy()
-    solid.forces[:] = 0.0
-    solid.pull("tip", (0.0, 0.0, -load * 1e6 * thickness**4 / 12))
-    found = fem.equilibrium(solid, gravity=(0.0, 0.0, 0.0), device=model.device, threads=1)
-    return model.vectors(found)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -116,57 +104,6 @@ def test_indefinite_matrices_are_noticed(name: str, device: str) -> None:
     with pytest.raises(NotPositiveDefinite):
         solver.factor(model.assembly.values, shift=-1e6)
     solver.factor(model.assembly.values)
-
-
-def test_old_factor_serves_while_the_solid_turns(device: str) -> None:
-    """Bent step by step, few iterations are enough, and many more without knowing how nodes have rotated."""
-    model = fem.Model(bar((12, 2, 2), thickness=0.1), device=device, threads=1)
-    right = model.vectors(np.random.default_rng(0).standard_normal((model.node_count, 3)))
-    counts, shapes = {}, [model.rest, bent(model, 8.0)]
-    for turning in (True, False):
-        solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra, every=1000, iterations=400)
-        for positions in shapes:
-            model.assembly.evaluate(positions)
-            solver.factor(model.assembly.values)
-            if not turning:
-                solver._frames.now.assign(np.broadcast_to(np.eye(3), (model.node_count, 3, 3)))
-            solver.solve(right)
-        counts[turning] = solver.last_iterations if solver.factorings == 1 else np.inf
-    assert counts[True] < 40
-    assert counts[True] < 0.5 * counts[False]
-
-
-def test_new_factor_is_adopted_after_a_fixed_number_of_matrices(device: str) -> None:
-    model = fem.Model(bar((6, 2, 2)), device=device, threads=1)
-    right = model.vectors(np.ones((model.node_count, 3)))
-    shapes = [bent(model, 0.3 * step) for step in range(9)]
-    iterations = []
-    for _ in range(2):
-        solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra, every=3)
-        counts, found = [], []
-        for positions in shapes:
-            model.assembly.evaluate(positions)
-            solver.factor(model.assembly.values)
-            found.append(solver.solve(right).numpy().tobytes())
-            counts.append(solver.last_iterations)
-        iterations.append((counts, found))
-    assert iterations[0] == iterations[1]
-    assert max(iterations[0][0]) < 20
-
-
-def test_guess_saves_iterations(device: str) -> None:
-    model = fem.Model(bar((6, 2, 2)), device=device, threads=1)
-    right = model.vectors(np.ones((model.node_count, 3)))
-    solver = StaleSolver(model.unknowns, model.assembly, model.tetrahedra)
-    for positions in (model.rest, bent(model, 2.0)):
-        model.assembly.evaluate(positions)
-        solver.factor(model.assembly.values)
-    first = solver.solve(right)
-    alone = solver.last_iterations
-    again = solver.solve(right, guess=first)
-    assert alone > 2
-    assert solver.last_iterations <= 1
-    np.testing.assert_allclose(again.numpy(), first.numpy(), atol=1e-9 * np.abs(first.numpy()).max())
 
 
 def test_unknown_kind_of_solver() -> None:

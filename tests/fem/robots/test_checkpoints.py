@@ -48,15 +48,6 @@ def lagged(weight: str = "hydrostatic", jump: float = 0.0) -> Simulation[Any]:
     return simulation
 
 
-def stale() -> Simulation[Any]:
-    robot = pendulum(device="cpu", threads=1)
-    robot = fem.Robot(robot.solid, robot.actuators, robot.effectors.effectors, device="cpu", threads=1, linear="stale")
-    simulation = fem.inverse_simulation(robot)
-    begin = simulation.solver.targets(simulation.state)["tip"]
-    simulation.solver.script = lambda time: {"tip": begin + np.array([0.006 * time, 0.0, -0.012 * time])}
-    return simulation
-
-
 def held() -> Simulation[Any]:
     """A script that names a held chamber at first only: its stroke is held from then on."""
     push = fem.PointForce(name="push", at=(0.1, 0.0, 0.0), direction=(0.0, 0.0, -1.0))
@@ -78,7 +69,6 @@ MAKES: dict[str, Make] = {
     "lagged": lagged,
     "lagged-columns": lambda: lagged("columns"),
     "lagged-jump": lambda: lagged(jump=0.004),
-    "stale": stale,
     "forward-held": held,
     "forward-air": inflated,
 }

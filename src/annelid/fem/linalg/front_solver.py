@@ -71,15 +71,8 @@ class FrontSolver(Forgetful):
         if int(self._bad.numpy()[0]):
             raise NotPositiveDefinite
 
-    def solve(
-        self,
-        right: wp.array[Any],
-        out: wp.array[Any] | None = None,
-        *,
-        guess: wp.array[Any] | None = None,
-        tolerance: float | None = None,
-    ) -> wp.array[Any]:
-        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]; direct, so that a guess would not help."""
+    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
+        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
         result = wp.empty_like(right) if out is None else out
         vectors, solutions = columns_of(right), columns_of(result)
         lanes = 1 if vectors.shape[1] == 1 else MANY

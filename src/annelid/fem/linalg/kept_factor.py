@@ -130,14 +130,7 @@ class KeptFactor:
         self._frames.find()
         self._turned = None
 
-    def solve(
-        self,
-        right: wp.array[Any],
-        out: wp.array[Any] | None = None,
-        *,
-        guess: wp.array[Any] | None = None,
-        tolerance: float | None = None,
-    ) -> wp.array[Any]:
+    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
         """Rough solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
         result = wp.empty_like(right) if out is None else out
         vectors, solutions = columns_of(right), columns_of(result)
@@ -189,8 +182,7 @@ class KeptFactor:
     def memory(self, device: wp.Device) -> KeptMemory:
         """A memory of nothing, as before the first matrix."""
         counts = {"factor": 1, "block": len(self._factored), "node": self.unknowns.node_count}
-        none = {name: wp.zeros(0, dtype=wp.mat33d, device=device) for name in ("next_matrix", "next_rotations")}
-        found = new_state(KeptMemory, counts, device, **none)
+        found = new_state(KeptMemory, counts, device)
         found.age.fill_(-1)
         found.batches.fill_(-1)
         return found

@@ -18,21 +18,15 @@ class FactorMemory:
 
     Attributes:
         age: Matrices since the factor at hand was put to use, -1 where there is none; shape [1].
-        pending: 1 while the next factor is being made in the background, shape [1].
         shift: Added to the diagonal of the matrix that was factored [N/m], shape [1].
         matrix: Stored blocks of the matrix that was factored [N/m], shape [b].
         rotations: How each node had rotated then, shape [n].
-        next_matrix: Stored blocks of the matrix that is being factored [N/m], shape [b].
-        next_rotations: How each node had rotated then, shape [n].
     """
 
     age: wp.array[Any] = rows("factor", wp.int64)
-    pending: wp.array[Any] = rows("factor", wp.int64)
     shift: wp.array[Any] = rows("factor", wp.float64)
     matrix: wp.array[Any] = rows("block", wp.mat33d)
     rotations: wp.array[Any] = rows("node", wp.mat33d)
-    next_matrix: wp.array[Any] = rows("block", wp.mat33d)
-    next_rotations: wp.array[Any] = rows("node", wp.mat33d)
 
 
 def no_memory(device: wp.Device) -> FactorMemory:

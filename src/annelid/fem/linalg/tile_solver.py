@@ -76,15 +76,8 @@ class TileSolver(Forgetful):
         if int(self._bad.numpy()[0]):
             raise NotPositiveDefinite
 
-    def solve(
-        self,
-        right: wp.array[Any],
-        out: wp.array[Any] | None = None,
-        *,
-        guess: wp.array[Any] | None = None,
-        tolerance: float | None = None,
-    ) -> wp.array[Any]:
-        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]; exact, so that a guess would not help."""
+    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
+        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
         result = wp.empty_like(right) if out is None else out
         vectors = columns_of(right)
         many = 1 if vectors.shape[1] == 1 else _MANY

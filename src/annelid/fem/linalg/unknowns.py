@@ -49,25 +49,6 @@ class LinearSolver(Protocol):
         """
         ...
 
-    def solve(
-        self,
-        right: wp.array[Any],
-        out: wp.array[Any] | None = None,
-        *,
-        guess: wp.array[Any] | None = None,
-        tolerance: float | None = None,
-    ) -> wp.array[Any]:
-        """Solutions for nodal vectors, vec3d of shape [n] or [n, k].
-
-        Args:
-            right: Right-hand sides.
-            out: Where to put the solutions.
-            guess: Solutions to begin with, such as those of a matrix before; solvers that iterate need fewer
-                iterations then.
-            tolerance: Residual to reach, as a part of the right-hand side, by solvers that iterate.
-        """
-        ...
-
     def memory(self, device: wp.Device) -> FactorMemory:
         """A memory of nothing, as before the first matrix."""
         ...
