@@ -22,8 +22,6 @@ from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.limits import Limits
 
 _UNBALANCED = 1e-3  # of the largest force: what may be left on a node
-_EXACT = 1e-12
-"""Residual that solvers which iterate are asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Balance:
                 "first, or choose loads below those under which it gives way."
             ) from None
         self._seed.assign(np.where(model.solid.held, 0.0, seed))
-        model.linear.solve(self._seed, self.adjoint, tolerance=_EXACT)
+        model.linear.solve(self._seed, self.adjoint)
         strokes = self._directions.aim(rest.positions)
         self._columns = self._directions.columns.numpy()
         pairs = zip(self._directions.drives, strokes.tolist(), strict=True)
@@ -133,7 +131,7 @@ class Balance:
         free = np.where(model.solid.held[:, None], 0.0, columns)
         right = wp.array(free, dtype=wp.vec3d, device=model.device)
         solved = wp.zeros_like(right)
-        model.linear.solve(right, solved, tolerance=_EXACT)
+        model.linear.solve(right, solved)
         answers, alone = solved.numpy(), self.adjoint.numpy()
         softness = np.divide(1.0, slopes, out=np.zeros_like(slopes), where=slopes != 0.0)
         matrix = np.diag(softness) - np.einsum("nkx,nlx->kl", columns, answers)
