@@ -14,6 +14,7 @@ import warp as wp
 from annelid import springs
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ImplicitSurface, Plane, Rigid, Sphere, Surface, ground
+from annelid.springs.obstacles import contacts_of
 
 Make = Callable[..., Any]
 
@@ -345,6 +346,6 @@ def test_bad_obstacles_are_refused(kind: Any, options: dict[str, Any], words: st
         kind(**options)
 
 
-def test_friction_that_slides_better_than_the_default_holds_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="sliding_friction 0.8 must not exceed friction 0.5"):
-        springs.World(obstacles=[ground(sliding_friction=0.8)])
+def test_friction_of_sliding_alone_holds_what_rests_too() -> None:
+    (contact,) = contacts_of([ground(sliding_friction=0.8)], 1.0)
+    assert (contact.friction, contact.sliding_friction) == (0.8, 0.8)

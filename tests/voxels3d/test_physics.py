@@ -193,7 +193,7 @@ def test_bad_robots_are_refused() -> None:
         voxels3d.Voxel(curve=((0.1, 1e4), (0.05, 2e4)))
 
 
-@pytest.mark.parametrize("name", ["youngs_modulus", "density", "static_friction", "internal_damping", "curve"])
+@pytest.mark.parametrize("name", ["youngs_modulus", "density", "internal_damping", "curve"])
 def test_numbers_of_a_material_that_are_none_are_refused(name):
     with pytest.raises(InvalidValue, match=f"{name.split('_')[0]}.* of a voxel must be"):
         voxels3d.Voxel(**{name: None})

@@ -13,7 +13,7 @@ from annelid import voxels3d
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.timing import steps_per_second
-from annelid.shapes import Plane
+from annelid.shapes import ground
 
 Cells = tuple[int, int, int]
 
@@ -78,7 +78,7 @@ def _features(many: int, seconds: float, machine: dict[str, Any]) -> Iterator[Me
 
 def _rate(robots: voxels3d.Robot | list[voxels3d.Robot], seconds: float, **world: Any) -> float:
     """Voxel-steps a second on the floor."""
-    simulation = voxels3d.simulation(robots, obstacles=[Plane()], **world)
+    simulation = voxels3d.simulation(robots, obstacles=[ground(1.0, sliding_friction=0.5)], **world)
     return steps_per_second(simulation, seconds) * simulation.solver.model.voxel_count
 
 

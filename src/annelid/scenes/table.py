@@ -11,7 +11,7 @@ from annelid import voxels3d
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.shapes import Plane
+from annelid.shapes import ground
 
 _ORIGINAL = 0.1824 / 10.0  # m/s, of the original without its small-angle branch
 
@@ -48,7 +48,7 @@ class Table(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The table at rest on the ground."""
         return voxels3d.simulation(
-            self.robot(), gravity=(0.0, 0.0, -9.80665), obstacles=[Plane()], links=self.links,
+            self.robot(), gravity=(0.0, 0.0, -9.80665), obstacles=[ground(1.0, sliding_friction=0.5)], links=self.links,
             precision=self.precision, device=device, threads=threads,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from annelid import voxels3d
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.shapes import Plane
+from annelid.shapes import ground
 
 _GRAVITY = 9.81
 _SIDE = 0.01
@@ -41,7 +41,11 @@ class Tower(Checked):
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The tower on the ground, not yet pressed by its weight."""
         return voxels3d.simulation(
-            self.robot(), gravity=(0.0, 0.0, -_GRAVITY), obstacles=[Plane()], device=device, threads=threads
+            self.robot(),
+            gravity=(0.0, 0.0, -_GRAVITY),
+            obstacles=[ground(1.0, sliding_friction=0.5)],
+            device=device,
+            threads=threads,
         )
 
     def measure(self, simulation: Simulation[voxels3d.Solver]) -> list[Measurement]:

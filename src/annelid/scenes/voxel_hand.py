@@ -11,7 +11,7 @@ from annelid import voxels3d
 from annelid.core.measurement import Measurement
 from annelid.core.scene import Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.shapes import Plane
+from annelid.shapes import ground
 
 _SIDE = 0.01
 _EXPANSION = 0.01
@@ -56,7 +56,8 @@ class Hand(Checked):
         """The open hand over the block; its fingers close in a second, then it is lifted."""
         middle = 0.5 * _SIDE * (_ACROSS - self.block)
         return voxels3d.simulation(
-            self.robots(), obstacles=[Plane()], collisions="all", skin=self.skin, device=device, threads=threads,
+            self.robots(), obstacles=[ground(1.0, sliding_friction=0.5)], collisions="all",
+            skin=self.skin, device=device, threads=threads,
             positions=[(0.0, 0.0, 0.5 * _SIDE), (middle, middle, 0.0)],
         )  # fmt: skip
 

@@ -17,10 +17,19 @@ from annelid.scenes.support.voxel_canvas import VoxelCanvas, require_room
 _STEP = 0.75  # of the recommended one: with the 0.9 of the original large blocks that swell on a floor diverge
 
 MATERIALS = (
-    voxels3d.Voxel(name="muscle", expansion=0.01, color=(0.83, 0.36, 0.30)),
-    voxels3d.Voxel(name="counter-muscle", expansion=-0.01, color=(0.40, 0.68, 0.42)),
-    voxels3d.Voxel(name="soft", expansion=0.0, color=(0.42, 0.72, 0.86)),
-    voxels3d.Voxel(name="stiff", youngs_modulus=1e6, expansion=0.0, color=(0.25, 0.36, 0.60)),
+    voxels3d.Voxel(name="muscle", static_friction=1.0, kinetic_friction=0.5, expansion=0.01, color=(0.83, 0.36, 0.30)),
+    voxels3d.Voxel(
+        name="counter-muscle", static_friction=1.0, kinetic_friction=0.5, expansion=-0.01, color=(0.40, 0.68, 0.42)
+    ),
+    voxels3d.Voxel(name="soft", static_friction=1.0, kinetic_friction=0.5, expansion=0.0, color=(0.42, 0.72, 0.86)),
+    voxels3d.Voxel(
+        name="stiff",
+        static_friction=1.0,
+        kinetic_friction=0.5,
+        youngs_modulus=1e6,
+        expansion=0.0,
+        color=(0.25, 0.36, 0.60),
+    ),
 )
 """The palette of a new robot: two muscles that grow in turn, and two that are passive."""
 

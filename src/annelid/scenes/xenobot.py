@@ -11,7 +11,7 @@ from annelid import voxels3d
 from annelid.core.measurement import Measurement
 from annelid.core.scene import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
-from annelid.shapes import Plane
+from annelid.shapes import ground
 
 _SHAPE = (8, 7, 6)
 _EXPANSION = 0.01
@@ -51,7 +51,9 @@ class Xenobot(Checked):
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> Simulation[voxels3d.Solver]:
         """The robot at rest on the ground."""
-        return voxels3d.simulation(self.robot(), obstacles=[Plane()], skin=self.skin, device=device, threads=threads)
+        return voxels3d.simulation(
+            self.robot(), obstacles=[ground(1.0, sliding_friction=0.5)], skin=self.skin, device=device, threads=threads
+        )
 
     def measure(self, simulation: Simulation[voxels3d.Solver]) -> list[Measurement]:
         """How far it came, in all and along x."""

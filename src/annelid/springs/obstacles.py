@@ -14,12 +14,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Sphere
+from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Sphere, Surface
 from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.resistive.among import rigids_beside_sand
+from annelid.shapes.surface import mixed
 
-FRICTION, RESTITUTION = 0.5, 0.5
-"""Of a surface that does not say: Coulomb coefficient and restitution; how stiff it is depends on the body."""
+RESTITUTION = 0.5
+"""Of a surface that does not say; how stiff it is depends on the body."""
 
 _CORE, _ENDLESS = 0.5, 1.0e30  # part of half a thickness that a mass may sink in; a depth that single precision holds
 
@@ -52,10 +53,7 @@ class Contact:
         _require_touchable(rigid, number)
         surface = rigid.surface
         self.rigid, self.called = rigid, rigid.called(number)
-        self.friction = FRICTION if surface.friction is None else surface.friction
-        self.sliding_friction = self.friction if surface.sliding_friction is None else surface.sliding_friction
-        if self.sliding_friction > self.friction:
-            raise InvalidValue(f"sliding_friction {self.sliding_friction} must not exceed friction {self.friction}.")
+        self.friction, self.sliding_friction = map(float, mixed(surface.frictions, Surface().frictions))
         self.restitution = RESTITUTION if surface.restitution is None else surface.restitution
         self.per_mass = surface.stiffness is None
         self.stiffness = hardness if surface.stiffness is None else surface.stiffness

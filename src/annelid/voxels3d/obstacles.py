@@ -13,7 +13,7 @@ from annelid.shapes.beginning import depths_inside, warn_inside
 from annelid.shapes.kernels.gaps import BOX, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.resistive.among import rigids_beside_sand
 
-_OWN = -1.0  # stands for what the material of a voxel says
+_OWN = -1.0  # stands for the stiffness of a voxel
 
 
 class Contact:
@@ -33,15 +33,12 @@ class Contact:
     def __init__(self, rigid: Rigid, number: int) -> None:
         _require_touchable(rigid, number)
         surface = rigid.surface
-        friction = _OWN if surface.friction is None else surface.friction
-        sliding = friction if surface.sliding_friction is None else surface.sliding_friction
-        if surface.friction is None and surface.sliding_friction is not None:
-            friction = sliding
         self.rigid, self.called = rigid, rigid.called(number)
         self.heights = np.zeros(0, np.float32)
         if isinstance(rigid.geometry, HeightField):
             self.heights = np.asarray(rigid.geometry.heights, np.float32).ravel()
-        response = {"holds": friction, "rubs": sliding, "press": surface.stiffness or _OWN}
+        holds, rubs = surface.frictions
+        response = {"holds": holds, "rubs": rubs, "press": surface.stiffness or _OWN}
         self.numbers: Mapping[str, Any] = {**_form(rigid, number), **response}
 
 

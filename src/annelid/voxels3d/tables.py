@@ -126,8 +126,8 @@ def _voxel_rows(robot: Robot, kinds: np.ndarray) -> dict[str, np.ndarray]:
         "spin_drag": each("global_damping") * 2.0 * np.sqrt(inertia * modulus * s**3),
         "press": 2.0 * modulus * s,
         "press_damp": each("collision_damping") * unit,
-        "holds": each("static_friction"),
-        "rubs": each("kinetic_friction"),
+        "holds": np.array([material.frictions[0] for material in materials]),
+        "rubs": np.array([material.frictions[1] for material in materials]),
         "poisson": each("poisson_ratio"),
     }
 

@@ -13,12 +13,12 @@ from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind
 from annelid.core.snapshot import Color, require_color
+from annelid.shapes.surface import frictions
 
 _POSITIVE = ("youngs_modulus", "density")
-_NOT_NEGATIVE = (
-    "static_friction", "kinetic_friction", "internal_damping", "global_damping", "collision_damping",
-)  # fmt: skip
-_OPTIONAL = ("plastic_modulus", "yield_stress", "failure_stress")
+_FRICTIONS = ("static_friction", "kinetic_friction")
+_NOT_NEGATIVE = ("internal_damping", "global_damping", "collision_damping", *_FRICTIONS)
+_OPTIONAL = ("plastic_modulus", "yield_stress", "failure_stress", *_FRICTIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,9 @@ class Voxel(Named):
         density: [kg/m³].
         poisson_ratio: ν, from 0 to less than 0.5; above 0 a link also feels what happens across it.
         expansion: Relative change of length per degree (CTE) [1/K]; 0 is passive.
-        static_friction: Coulomb coefficient that holds a voxel which rests on something.
-        kinetic_friction: Coulomb coefficient while it slides, at most `static_friction`.
+        static_friction: Coulomb coefficient that holds a voxel which rests on something; None takes
+            `kinetic_friction`, or else that of what it rests on.
+        kinetic_friction: Coulomb coefficient while it slides, at most `static_friction`; None takes that.
         internal_damping: Damping ratio of links.
         global_damping: Damping ratio of motion against the world, as in a thick medium.
         collision_damping: Damping ratio of contacts.
@@ -48,8 +49,8 @@ class Voxel(Named):
     density: float = 1000.0
     poisson_ratio: float = 0.0
     expansion: float = 0.01
-    static_friction: float = 1.0
-    kinetic_friction: float = 0.5
+    static_friction: float | None = None
+    kinetic_friction: float | None = None
     internal_damping: float = 1.0
     global_damping: float = 0.01
     collision_damping: float = 0.8
@@ -66,19 +67,17 @@ class Voxel(Named):
         if array_or_none(self.curve).size:
             object.__setattr__(self, "curve", _measured(self.curve))
             object.__setattr__(self, "youngs_modulus", self.curve[0][1] / self.curve[0][0])
-        for name in (*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL):
+        for name in dict.fromkeys((*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL)):
             value = vars(self)[name]
             if value is not None or name not in _OPTIONAL:
-                _require(name, value, above=name in (*_POSITIVE, *_OPTIONAL))
+                _require(name, value, above=name not in _NOT_NEGATIVE)
         if not is_number(self.expansion):
             raise InvalidValue(f"expansion of a voxel must be a finite number, not {self.expansion!r}.")
         if not (is_number(self.poisson_ratio) and 0.0 <= self.poisson_ratio < 0.5):
             raise InvalidValue(f"poisson_ratio of a voxel must be from 0 to less than 0.5, not {self.poisson_ratio!r}.")
-        if self.kinetic_friction > self.static_friction:
-            raise InvalidValue(
-                f"kinetic_friction {self.kinetic_friction} of a voxel must not exceed its static_friction "
-                f"{self.static_friction}."
-            )
+        holds, rubs = map(abs, self.frictions)
+        if rubs > holds:
+            raise InvalidValue(f"kinetic_friction {rubs} of a voxel must not exceed its static_friction {holds}.")
         self._require_plasticity()
 
     def _require_plasticity(self) -> None:
@@ -98,6 +97,11 @@ class Voxel(Named):
                 f"failure_stress {self.failure_stress:g} Pa of a voxel is below its yield_stress "
                 f"{self.yield_stress:g} Pa: leave the plastic part out."
             )
+
+    @property
+    def frictions(self) -> tuple[float, float]:
+        """Coulomb coefficients of resting and of sliding, as numbers for `shapes.surface.mixed`."""
+        return frictions(self.static_friction, self.kinetic_friction)
 
     @property
     def linear(self) -> bool:

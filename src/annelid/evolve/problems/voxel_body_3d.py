@@ -13,7 +13,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
 from annelid.evolve.problems.encodings_3d import ENCODINGS
-from annelid.shapes import Plane
+from annelid.shapes import ground
 from annelid.voxels3d.files.writing import xml_text
 from annelid.voxels3d.stability import SAFE, recommended_step
 from annelid.voxels3d.tables import compile_robot
@@ -155,7 +155,7 @@ class BodyWalk3d(Problem):
         if robot is None:
             raise InvalidValue("these parameters make no robot that could be shown: no cell of its box is filled.")
         simulation = voxels3d.simulation(
-            robot, dt=self.dt, obstacles=[Plane()], device=self.device, threads=self.threads
+            robot, dt=self.dt, obstacles=[ground(1.0, sliding_friction=0.5)], device=self.device, threads=self.threads
         )
         return simulation, self.options.seconds
 
@@ -165,7 +165,7 @@ class BodyWalk3d(Problem):
     def _walked(self, robots: list[voxels3d.Robot]) -> np.ndarray:
         """Velocity along the ground over the length of the box [1/s], NaN where a motion stopped being finite."""
         options = self.options
-        world = voxels3d.World(dt=self.dt, obstacles=[Plane()])
+        world = voxels3d.World(dt=self.dt, obstacles=[ground(1.0, sliding_friction=0.5)])
         solver = voxels3d.Solver(voxels3d.Model(robots, world, choose_device(self.device)), threads=self.threads)
         state = solver.initial_state()
         last, settled = round(options.seconds / self.dt), round(options.settling / self.dt)

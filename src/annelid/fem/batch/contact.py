@@ -10,13 +10,14 @@ import warp as wp
 
 from annelid.fem.batch.bodies import FreeBodies, Vectors
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.contact.obstacles import friction_of, poses_of
+from annelid.fem.contact.obstacles import poses_of
 from annelid.fem.contact.state import Touching
 from annelid.fem.kernels import batch_contact as kernels
 from annelid.fem.kernels import batch_ways as ways
 from annelid.fem.kernels.batch_poses import Things, pose_lengths, pose_things, vary_things
 from annelid.fem.state import State
 from annelid.shapes import Rigid
+from annelid.shapes.surface import friction_between
 
 
 def untouchable(rigids: Sequence[Rigid]) -> str | None:
@@ -84,7 +85,7 @@ class TouchingWorlds:
         touched.nodes, touched.dt = node_count, self._dt
         touched.outer = wp.array(contacts.outer, dtype=wp.int32, device=self.device)
         touched.forms, touched.reach, touched.skin = contacts.nodes.forms, contacts.nodes.reach, contacts.settings.skin
-        pairs = [friction_of(contacts.solid.surface, rigid.surface) for rigid in contacts.rigids]
+        pairs = [friction_between(contacts.solid.surface, rigid.surface) for rigid in contacts.rigids]
         touched.frictions = wp.array(np.array(pairs), dtype=wp.float64, device=self.device)
         return touched
 

@@ -17,13 +17,13 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue
 from annelid.core.state import overwrite
 from annelid.fem.contact.loads import CornerLoad
-from annelid.fem.contact.obstacles import friction_of
 from annelid.fem.contact.places import Pose
 from annelid.fem.contact.points import PointContacts
 from annelid.fem.contact.rolling import Rolling, Rubbing
 from annelid.shapes import Box, Capsule, Rigid, Sphere
 from annelid.shapes.form import Form
 from annelid.shapes.kernels.spinning import ROUNDS
+from annelid.shapes.surface import friction_between
 
 _POINTS = 64  # of the surface of a body that touch other rigid things, at most
 
@@ -67,7 +67,7 @@ class Bodies:
         self._owner = np.repeat(np.arange(len(free)), [len(points) for points, _ in owned])
         radii = np.repeat([radius for _, radius in owned], [len(points) for points, _ in owned])
         count = len(self.local)
-        pairs = [[friction_of(free[body].surface, other.surface) for other in rigids] for body in self._owner]
+        pairs = [[friction_between(free[body].surface, other.surface) for other in rigids] for body in self._owner]
         frictions = np.reshape(np.array(pairs, float), (count, len(rigids)))
         self.points = PointContacts(
             np.arange(count), count, structure, np.where(radii[:, None] > 0.0, 0.0, frictions),

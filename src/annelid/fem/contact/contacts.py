@@ -19,7 +19,7 @@ from annelid.fem.contact.corners import CornerContacts
 from annelid.fem.contact.leading import Leading
 from annelid.fem.contact.loads import CornerLoad
 from annelid.fem.contact.obstacle_edges import ObstacleEdges
-from annelid.fem.contact.obstacles import forms_of, friction_of, require_surface, touched_by_solids
+from annelid.fem.contact.obstacles import forms_of, require_surface, touched_by_solids
 from annelid.fem.contact.pairs import SurfacePairs
 from annelid.fem.contact.pictures import Obstacles
 from annelid.fem.contact.places import Pose, driven_poses, first_poses, motion_between
@@ -36,6 +36,7 @@ from annelid.fem.kernels.placing import place_obstacles
 from annelid.fem.solid import Solid
 from annelid.shapes import Obstacle
 from annelid.shapes.form import Form
+from annelid.shapes.surface import friction_between
 
 _LEAST_VOLUME = 0.05
 """Volume of an element over that at rest that no move goes below."""
@@ -99,7 +100,7 @@ class Contacts:
         self._forms = [Form(rigid) for rigid in self.rigids]
         forms = self.forms_on(device)
         self.outer = outer_nodes(solid)
-        pairs = [friction_of(solid.surface, rigid.surface) for rigid in self.rigids]
+        pairs = [friction_between(solid.surface, rigid.surface) for rigid in self.rigids]
         frictions = np.tile(pairs, (len(self.outer), 1))
         reach, skin = self.settings.reach, self.settings.skin
         self.nodes = PointContacts(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,9 +13,7 @@ from annelid.fem.kernels.obstacles import Forms, Poses
 from annelid.shapes import ImplicitSurface, Obstacle, Rigid, Surface
 from annelid.shapes.form import Form
 from annelid.shapes.rigid import as_rigids
-
-FRICTION = 0.5
-"""Coulomb coefficient of a surface that does not say."""
+from annelid.shapes.surface import mixed, stated
 
 
 def touched_by_solids(obstacles: Sequence[Obstacle]) -> list[Rigid]:
@@ -51,22 +48,18 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
     require_surface(rigid.surface, what)
 
 
-def friction_of(*surfaces: Surface) -> float:
-    """Coulomb coefficient of two surfaces: the geometric mean of theirs."""
-    return math.sqrt(math.prod(FRICTION if one.friction is None else one.friction for one in surfaces))
-
-
 def forms_of(
     rigids: Sequence[Rigid], forms: Sequence[Form], surface: Surface, stiffness: float, device: wp.Device
 ) -> Any:
     """The structure of the kernels: obstacles as a solid with this surface and stiffness [N/m] touches them."""
     made: Any = Forms()
+    own = stated(surface.stiffness, stiffness)
     values = [form.values for form in forms]
     columns: dict[str, tuple[Any, Any]] = {
         "kinds": (wp.int32, [form.kind for form in forms]),
         "sizes": (wp.vec3d, [form.size for form in forms]),
         "signs": (wp.float64, [form.side for form in forms]),
-        "stiffnesses": (wp.float64, [rigid.surface.stiffness or surface.stiffness or stiffness for rigid in rigids]),
+        "stiffnesses": (wp.float64, mixed([stated(rigid.surface.stiffness, stiffness) for rigid in rigids], own)),
         "firsts": (wp.int32, np.cumsum([0, *(len(each) for each in values)])[:-1]),
         "nodes": (wp.vec3i, [form.nodes for form in forms]),
         "origins": (wp.vec3d, [form.origin for form in forms]),

@@ -12,13 +12,13 @@ from annelid.core.linalg.blas import one_thread
 from annelid.core.replay import Launcher
 from annelid.core.state import overwrite
 from annelid.fem.contact.candidates import Candidates, pieces_of
-from annelid.fem.contact.obstacles import friction_of
 from annelid.fem.contact.sliding import followed_tangents
 from annelid.fem.contact.state import TouchingItself
 from annelid.fem.contact.surface import outer_faces
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels import pairs as kernels
 from annelid.fem.solid import Solid
+from annelid.shapes.surface import friction_between
 
 _AT_REST = 0.5  # of the distance at rest of a pair of one piece: its reach is no more
 _LITTLE = 1e-6  # of the blocks on the diagonal: enough that the matrix can be factored where only contact holds a piece
@@ -83,7 +83,7 @@ class SurfacePairs(ElementSet):
         self.numbers = self.candidates.numbers
         super().__init__(self.numbers[:, None], device)
         self.reach, self._skin, self._stiffness = reach, skin, stiffness
-        self._built = self._friction = friction_of(solid.surface, solid.surface)
+        self._built = self._friction = friction_between(solid.surface, solid.surface)
         self.pieces = pieces_of(solid.elements, solid.node_count)
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(solid.node_count, dtype=wp.vec3d, device=device)

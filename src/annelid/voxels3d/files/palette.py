@@ -122,7 +122,7 @@ def paint_of(voxel: Voxel) -> Paint:
         model=model, youngs_modulus=float(voxel.youngs_modulus), plastic_modulus=float(voxel.plastic_modulus or 0.0),
         yield_stress=float(voxel.yield_stress or 0.0), failure_stress=float(voxel.failure_stress or 0.0),
         density=float(voxel.density), poisson_ratio=float(voxel.poisson_ratio), expansion=float(voxel.expansion),
-        static_friction=float(voxel.static_friction), kinetic_friction=float(voxel.kinetic_friction),
+        static_friction=abs(voxel.frictions[0]), kinetic_friction=abs(voxel.frictions[1]),
     )  # fmt: skip
     name = "".join(letter for letter in voxel.name if letter.isprintable()).strip()
     return Paint(colors=Colors(name=name, red=red, green=green, blue=blue), mechanics=its, curve=voxel.curve)

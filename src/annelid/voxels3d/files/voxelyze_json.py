@@ -119,7 +119,9 @@ def _material_table(material: Voxel) -> dict[str, Any]:
     else:
         points = _until_failure(material)
         table["strainData"], table["stressData"] = points[:, 0].tolist(), points[:, 1].tolist()
-    table |= {key: float(vars(material)[name]) for key, (name, _) in _NAMES.items()}
+    resting, sliding = map(abs, material.frictions)
+    values = {**vars(material), "static_friction": resting, "kinetic_friction": sliding}
+    table |= {key: float(values[name]) for key, (name, _) in _NAMES.items()}
     if material.name:
         table["name"] = material.name
     if material.color is not None:

@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.gaps import BOX, PLANE, SPHERE
+from annelid.shapes.kernels.surfaces import mixed
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -113,9 +114,10 @@ def contact_of(real: Any) -> wp.Function:
         if deepest < 0:
             motion.stuck[i] = 0
             return v + force * (voxel.per_mass * dt)
-        holds, rubs = real(voxel.holds), real(voxel.rubs)
-        if tables.obstacles[deepest].holds >= real(0.0):
-            holds, rubs = real(tables.obstacles[deepest].holds), real(tables.obstacles[deepest].rubs)
+        holds, rubs = (
+            mixed(voxel.holds, tables.obstacles[deepest].holds),
+            mixed(voxel.rubs, tables.obstacles[deepest].rubs),
+        )
         stuck = int(motion.stuck[i])
         friction = vec3()
         if stuck == 1:

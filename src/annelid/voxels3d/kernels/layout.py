@@ -65,7 +65,7 @@ def layout(real: Any) -> Layout:
         spin_drag=real,  # 2 ζ √(I E s³) [N m s]
         press=real,  # 2 E s: force per depth of contact [N/m]
         press_damp=real,  # 2 ζ √(m E s) of contacts [N s/m]
-        holds=real,  # static friction
+        holds=real,  # static friction, see `shapes.surface`
         rubs=real,  # kinetic friction
         poisson=real,
     )
@@ -78,7 +78,7 @@ def layout(real: Any) -> Layout:
         turn=wp.mat33d,
         counts=wp.vec2i,  # of heights
         first=wp.int32,  # of its heights among all
-        holds=real,  # frictions; negative: those of the voxel
+        holds=real,  # frictions, likewise
         rubs=real,
         press=real,  # stiffness [N/m]; negative: that of the voxel
     )

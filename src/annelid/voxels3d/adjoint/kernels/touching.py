@@ -11,6 +11,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.surfaces import mixed
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
@@ -43,11 +44,9 @@ def response_of(real: Any) -> wp.Function:
 
     @wp.func
     def response(k: int, voxel: Voxel, dt: real, tables: Tables) -> vec2:
-        stiff, rubs = real(voxel.press), real(voxel.rubs)
+        stiff, rubs = real(voxel.press), mixed(voxel.rubs, tables.obstacles[k].rubs)
         if tables.obstacles[k].press >= real(0.0):
             stiff = tables.obstacles[k].press
-        if tables.obstacles[k].holds >= real(0.0):
-            rubs = tables.obstacles[k].rubs
         return vec2(stiff, rubs * stiff * dt * voxel.per_mass)
 
     return response
