@@ -17,7 +17,7 @@ from ..task_file import written
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A task with goals that ends early now and then, and fails where it is told to."""
+    """A task with goals that ends early now and then, and fails on command."""
     end = (
         "    def goals(self):\n        return {'aim': (0.1, 0.2)}\n\n"
         "    def terminated(self, now, before, actions):\n        return now['aim'][:, 0] + actions[:, 0] > 1.0\n\n"

@@ -1,4 +1,4 @@
-"""Steps of one linear solve: how near they come to the exact motion, what they tell, what they refuse."""
+"""Steps of one linear solve: how near they come to the exact motion, what they report, what they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Free bodies that fall on plates that are thin beside what they move in a step: they are borne, or it is told."""
+"""Free bodies that fall on plates that are thin beside what they move in a step: they are borne, or it is reported."""
 
 from typing import Any
 

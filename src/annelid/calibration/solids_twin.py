@@ -109,7 +109,7 @@ class SolidsTwin:
         stages = self._run.stages(max(float(times[-1]), step))
         if len(stages) > 1 and solid.carried:
             raise InvalidValue(
-                "a hold of the body that follows a path would begin anew wherever a load changes or a group is let go: "
+                "a hold of the body that follows a path would restart wherever a load changes or a group is let go: "
                 "move it by a fem.Slide among the actuators of world."
             )
         settled = self._run.start == "settled"

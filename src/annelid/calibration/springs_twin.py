@@ -89,7 +89,7 @@ class SpringsTwin:
         timed = body.signal_functions and any(one is not command_signal for one in body.signal_functions)
         if timed and len(run.stages(max(float(run.measured.times[-1]), 1e-6))) > 1:
             raise InvalidValue(
-                f"waves of the body would begin anew wherever a load of run {run.name!r} changes or a group is let go: "
+                f"waves of the body would restart wherever a load of run {run.name!r} changes or a group is let go: "
                 "give constant loads and hold nothing, or controls instead of waves."
             )
 

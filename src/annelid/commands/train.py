@@ -51,27 +51,27 @@ class Train:
     seed: int = 0
     """Seed of worlds, weights and noise."""
     steps: int | None = None
-    """Actions of all worlds and all runs together; by the recipe of the environment unless told, or by --minutes."""
+    """Actions of all worlds and all runs together; by the recipe of the environment or by --minutes, unless given."""
     minutes: float = math.inf
     """Wall time for learning and evaluation [min]; steps, rollout, epochs and worlds are chosen by it."""
     worlds: int | None = None
-    """Worlds side by side; by the recipe unless told: 16 to 2,048."""
+    """Worlds side by side; by the recipe unless given: 16 to 2,048."""
     processes: int | None = None
-    """Processes of a CPU that share the worlds; one for each thread unless told."""
+    """Processes of a CPU that share the worlds; one for each thread unless given."""
     rollout: int | None = None
-    """Choices of all worlds that PPO learns from at once; by the recipe, at most 2,048, or the time unless told."""
+    """Choices of all worlds that PPO learns from at once; by the recipe, at most 2,048, or the time unless given."""
     epochs: int | None = None
-    """How often PPO goes through these; 8, or more of a short rollout, unless told."""
+    """How often PPO goes through these; 8, or more of a short rollout, unless given."""
     rate: float | None = None
-    """Learning rate; by the recipe unless told, 3e-4 for most with PPO and 5e-4 with TD3."""
+    """Learning rate; by the recipe unless given, 3e-4 for most with PPO and 5e-4 with TD3."""
     repeat: int | None = None
-    """Actions of the environment for which the agent holds what it has chosen; by the recipe unless told (mostly 1)."""
+    """Actions of the environment in a choice of the agent; by the recipe unless given (mostly 1)."""
     out: Path | None = None
     """Folder for agent, history, logs and results; out/NAME-ALGO-SEED by default."""
     resume: bool = False
     """Go on from the training in that folder."""
     episodes: int | None = None
-    """Evaluation episodes at the end; 20, or what a fifth of --minutes allows, unless told."""
+    """Evaluation episodes at the end; 20, or what a fifth of --minutes allows, unless given."""
     baselines: bool = False
     """Then evaluate doing nothing, the largest first action, a script, and random actions in five times the episodes,
     beside the time that was given."""
@@ -149,7 +149,7 @@ def _prepared(
     """A training whose settings fit the time, and what to expect of it."""
     require_place(folder, resume=options.resume)
     usual, told = recipe(name, options.algo), _told(options)
-    if options.resume:  # it goes on as it has begun
+    if options.resume:  # it continues with the same settings
         if options.rollout or options.epochs:
             raise InvalidValue("what goes on keeps its rollout and its epochs: leave out --rollout and --epochs.")
         before = read_plan(folder)

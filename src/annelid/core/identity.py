@@ -29,7 +29,7 @@ _LIBRARIES = tuple({str(Path(sysconfig.get_path(name)).resolve()) for name in ("
 def identity(*values: Any) -> str:
     """A digest of values of any kind, functions and classes included.
 
-    What tells nothing of its value, such as a file or a generator, counts by its class; a device does not count.
+    What gives no access to its value, such as a file or a generator, counts by its class; a device does not count.
     """
     return _Known().digest(values).hex()
 

@@ -116,7 +116,7 @@ class March(Generic[S]):
                 return hit[1]
             if step is not None:
                 self._fail(step)
-            with held_back(firmly=True):  # what has happened is told once
+            with held_back(firmly=True):  # what has happened is reported once
                 if isinstance(self.solver, Eventful):
                     self.events.extend(self.solver.collect_events(self.state, self.good))
                 self._choose_interval()

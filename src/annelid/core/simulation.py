@@ -630,7 +630,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
 def _as_it_was(
     recipe: Recipe, identity: str, arrays: Arrays, changes: Arrays, attached: tuple[Any, ...]
 ) -> Simulation[Any]:
-    """A simulation that is made anew and brought to a state."""
+    """A new simulation by a recipe, brought to a state."""
     made: Simulation[Any] = recipe.again()
     if made.solver.fingerprint() != identity:
         raise AnnelidError(

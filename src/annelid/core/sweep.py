@@ -46,7 +46,7 @@ def sweep(
 ) -> list[Row]:
     """Call a function with all combinations of some parameters, and write what it returns to a table.
 
-    The table is written anew after each run, whole or not at all. A run that fails with an error of Annelid has a row
+    The table is rewritten after each run, whole or not at all. A run that fails with an error of Annelid has a row
     that says why, and the others go on.
 
     Args:

@@ -5,7 +5,7 @@ forces. Pressures that cells share, and tensions of threads and fabrics, are unk
 moves, and its matrix has those that the step before has led to: large multiples of small strains where the nodes would
 fly would lead astray. What is left of the forces
 acts in the next step, which begins with the forces where the nodes are, so that nothing is lost. How far another
-solution with the same matrix would move the nodes is the error that is told.
+solution with the same matrix would move the nodes is the error that is reported.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class OneSolveNewton(Newton):
 
 
 class LinearlyImplicitSolver(DynamicSolver):
-    """Advances a solid in motion by one linear solution a step; `state.solve.error` tells the error of the last one."""
+    """Advances a solid in motion by one linear solution a step; `state.solve.error` is the error of the last one."""
 
     integrator = "linearly-implicit"
     newton: OneSolveNewton

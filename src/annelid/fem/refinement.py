@@ -1,4 +1,4 @@
-"""The same solid on a finer mesh, and what it tells of the error of the coarser one."""
+"""The same solid on a finer mesh, and the error of the coarser one that follows from it."""
 
 from __future__ import annotations
 

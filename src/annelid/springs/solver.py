@@ -425,7 +425,7 @@ class Solver:
         if len(gone):
             self.model.keep_surface()
         for state in states:
-            if self.model.features.delayed:  # entries have moved: dashpots settle anew
+            if self.model.features.delayed:  # entries have moved: dashpots settle again
                 self._settle_anew(state)
             if len(state.broken):
                 scatter(state.broken, patch.masses, np.zeros(len(patch.masses), np.uint64))

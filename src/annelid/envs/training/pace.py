@@ -100,7 +100,7 @@ def paced(
 
     Args:
         usual: The recipe.
-        told: What the user has said of it: `worlds`, `steps`, `repeat`, `choices`, `epochs`.
+        told: What the user has set: `worlds`, `steps`, `repeat`, `choices`, `epochs`.
         rate: Actions of all worlds a second.
         seconds: Time for learning and evaluation [s]; infinite for the recipe as it is.
         length: Actions of an episode.
@@ -143,7 +143,7 @@ def prepared(
     Args:
         name: The environment.
         usual: Its recipe; see `paced` for this and the next three.
-        told: What the user has said of it.
+        told: What the user has set.
         seconds: Time for learning and evaluation [s].
         episodes: Episodes of the evaluation.
         processes: Processes that share the worlds, at most.

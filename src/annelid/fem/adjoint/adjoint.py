@@ -1,4 +1,4 @@
-"""Motions and equilibria of solids there and back, as `core.adjoint.Adjoint` declares it."""
+"""Motions and equilibria of solids, run forward and backward, as `core.adjoint.Adjoint` declares it."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def _typed(snippet: str, single: bool) -> str:
 
 @once
 def factor_kernel(single: bool) -> Any:
-    """Eliminates a group of fronts one after the other; tells where a pivot is not positive."""
+    """Eliminates a group of fronts one after the other; reports where a pivot is not positive."""
     real = wp.float32 if single else wp.float64
 
     @wp.func_native(_typed(_FACTOR, single))

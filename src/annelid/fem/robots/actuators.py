@@ -186,7 +186,7 @@ class Pneumatic(Chamber):
 
     def at_rest(self, volume: float) -> Pneumatic:
         """A copy for a cavity that has this volume at rest [m³]."""
-        twin = copy.copy(self)  # what was checked when it was made need not be told again
+        twin = copy.copy(self)  # without the warnings that were given when it was made
         object.__setattr__(twin, "rest_volume", volume)
         return twin
 

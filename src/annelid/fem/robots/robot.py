@@ -283,7 +283,7 @@ def _as_it_stood(
     forces: np.ndarray | None,
     touching: Mapping[str, np.ndarray],
 ) -> Robot:
-    """A robot made anew, and brought to where another one stood."""
+    """A new robot, brought to the state of another one."""
     *parts, options = made
     robot = Robot(*parts, **options)
     positions, efforts, limits, robot.time = places
