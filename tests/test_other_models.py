@@ -153,8 +153,8 @@ GRAINS: dict[str, dict[str, Any]] = {
         for number, (name, value) in enumerate([
             ("gravity", (0.0, 0.0, -1.6)), ("method", "hertz"), ("iterations", 3), ("tolerance", 1e-3),
             ("converge", True),
-            ("relaxation", 0.9), ("softness", 0.2), ("correction", 0.02), ("skin", 0.3), ("period", (1.0, 0.0, 0.0)),
-            ("too_fast", "stop"), ("bounce_speed", 0.1), ("calm_speed", 0.1), ("contact_step", 1e-3), ("worlds", 2),
+            ("softness", 0.2), ("correction", 0.02), ("skin", 0.3), ("period", (1.0, 0.0, 0.0)),
+            ("too_fast", "stop"), ("contact_step", 1e-3), ("worlds", 2),
             ("dt", 1e-4), ("obstacles", [GROUND]), ("obstacles", [HIGH, ball()]), ("obstacles", [ball(), GROUND]),
             ("controls", [grains.velocity_control("push", "ball", "x", low=-1.0, high=1.0)]),
         ])

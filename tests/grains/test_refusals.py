@@ -73,7 +73,6 @@ def driven(path: Any) -> Rigid:
         (lambda: fill(Box((0.1, 0.1, 0.1)), 0.01, 0.3, steps="many"), "steps = 'many' cannot be used"),  # type: ignore[arg-type]
         (lambda: simulated(softness=None), "softness must be a number, not None"),
         (lambda: simulated(iterations=True), "iterations must be a number, not True"),
-        (lambda: simulated(paper_gamma=3), "paper_gamma must be a share from 0 to 1, not 3"),
         (lambda: simulated(converge="no"), "converge must be True, False or 'auto', not 'no'"),
         (lambda: simulated(world_of=[10**9]), "world_of names world 1000000000, and 1 grains and bodies"),
         (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),

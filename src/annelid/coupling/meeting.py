@@ -16,11 +16,10 @@ from annelid.grains import World as GrainsWorld
 from annelid.grains.controls import AnyControl, require_controls
 from annelid.grains.material import response_of
 from annelid.grains.rigid import bounce_together, touched_by_grains
-from annelid.grains.steps import Load, calm_speed, default_step, meeting_step
+from annelid.grains.steps import Load, default_step, meeting_step
 from annelid.shapes import Obstacle, Surface
 from annelid.shapes.values import as_vector
 
-_BOUNCE = 12.0  # slowest impact that bounces, in speeds of calm: a soft surface never quite rests
 _SKIN = 0.4  # of lists: those of guests take long to make, and the surface of a body moves more than a bed
 OF_BOTH = frozenset({"dt", "gravity", "obstacles", "controls"})
 """Options that are not given to the sides one by one."""
@@ -71,9 +70,7 @@ class MeetingWorld(Named):
         own = [response_of(skin), *(bed.materials[kind].numbers for kind in np.unique(bed.kinds))]
         both = bounce_together(world.touched, [one.numbers[1] for one in world.touched])
         bouncing = both or any(numbers[1] > 0.0 for numbers in own)
-        calm = calm_speed(bed, self.gravity)
-        speeds = {} if calm is None else {"calm_speed": calm, "bounce_speed": _BOUNCE * calm}
-        options = {**speeds, "skin": _SKIN, **self.grains}
+        options = {"skin": _SKIN, **self.grains}
         options.setdefault("contact_step", default_step(bed, world, loads=loads))
         options["converge"] = world.converges(bouncing=bouncing)
         return options

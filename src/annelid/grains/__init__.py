@@ -103,15 +103,11 @@ def simulation(
     iterations: int | None = World.iterations,
     tolerance: float | None = World.tolerance,
     converge: bool | Auto = World.converge,
-    relaxation: float = World.relaxation,
     softness: float = World.softness,
     correction: float | None = World.correction,
-    paper_gamma: float = World.paper_gamma,
     skin: float | None = World.skin,
     period: tuple[float, float, float] = World.period,
     too_fast: str = World.too_fast,
-    bounce_speed: float | None = World.bounce_speed,
-    calm_speed: float | None = World.calm_speed,
     contact_step: float | None = World.contact_step,
     controls: Sequence[AnyControl] = (),
     worlds: int = 1,
@@ -131,18 +127,14 @@ def simulation(
         iterations: Sweeps over all contacts in a step; see `World` for what None takes.
         tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
         converge: Whether sweeps go on until a step is solved; "auto" does so beside free bodies, see `World`.
-        relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
-        paper_gamma: Share of a partner's velocity that the paper's method assumes.
         skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
             grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
             fast may move further.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step, or a body by more than the thinnest
             is thick: "warn", "stop" or "substep".
-        bounce_speed: Impacts slower than this do not bounce [m/s]; None depends on gravity and step, see `World`.
-        calm_speed: Contacts that part faster than this let go at once [m/s]; None depends on gravity and step.
         contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
         controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`, and
             joints of robots, see `annelid.shapes.articulated.joint_controls`.
@@ -156,8 +148,7 @@ def simulation(
     require_kind("the bed", bed, Bed, "a grains.Bed")
     world = World(
         dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
-        converge=converge, relaxation=relaxation, softness=softness, correction=correction, paper_gamma=paper_gamma,
-        skin=skin, period=period, too_fast=too_fast, bounce_speed=bounce_speed, calm_speed=calm_speed,
+        converge=converge, softness=softness, correction=correction, skin=skin, period=period, too_fast=too_fast,
         contact_step=contact_step, controls=controls,
     )  # fmt: skip
     model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)

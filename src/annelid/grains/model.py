@@ -26,7 +26,7 @@ from annelid.grains.kernels.layout import FREE, Bodies, Body, Features, Paramete
 from annelid.grains.material import Grain
 from annelid.grains.rigid import Solid, Touched, Wall, bounce_together, twin
 from annelid.grains.start import begin
-from annelid.grains.steps import Load, calm_speed, default_step, halves, meeting_step, meeting_sweeps
+from annelid.grains.steps import Load, default_step, halves, meeting_step, meeting_sweeps
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.kernels.gaps import PLANE
@@ -52,6 +52,8 @@ _NEIGHBOURS = 6.0  # contacts of two grains in a bed: they set how slowly plain 
 _DEEP = 0.1  # share of what is deep in a body that is pushed out in a step that contacts are as stiff as
 _RELEASE = 4.0  # how much faster contacts let go that part
 _CALM = 10.0  # in what gravity adds in a step: slower than that is not a blow
+_CALM_BESIDE = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)
+_BOUNCE_BESIDE = 12.0  # slowest impact that bounces beside a soft body, which never quite rests, in speeds of calm
 _UNKNOWN_TO = {"hertz": ("rolling", "cohesion"), "paper": ("restitution", "rolling", "cohesion")}  # of grains
 _LONGEST = 4.0  # step, in steps that contacts are as stiff as: longer ones make them softer
 
@@ -137,9 +139,7 @@ class Model:
         self.dt = self._longest(self.one, world, loads) if world.dt == "auto" else world.dt
         self.contact_step = world.contact_step or (suits if loads and world.method == "nonsmooth" else self.dt)
         self._least_sweeps = least_sweeps or meeting_sweeps(self.dt, self.one, loads)
-        self.calm_speed = world.calm_speed
-        if self.calm_speed is None and loads:
-            self.calm_speed = calm_speed(self.one, world.gravity)
+        self._beside = bool(loads) or self.guests > 0
 
     def _loads(self, bed: Bed, world: World) -> list[Load]:
         """Free bodies, as they fall onto a bed."""
@@ -272,14 +272,12 @@ class Model:
         bed, world = self.bed, self.world
         p: Any = Parameters()
         surface = bed.materials[bed.kinds[0]]
-        speed = 4.0 * math.hypot(*world.gravity) * self.dt if world.bounce_speed is None else world.bounce_speed
         own = bed.radii[: self.count - self.guests]
         largest, smallest = float(bed.radii.max()), float((own if len(own) else bed.radii).min())
         p.first_guest = self.count - self.guests
         p.count, p.dt, p.gravity = self.count, self.dt, wp.vec3(*world.gravity)
         stiffer = max(self.contact_step / self.dt, 1.0 / _LONGEST)  # than a step of this length asks for
-        p.relaxation, p.correction, p.softness = world.relaxation, world.share / stiffer, world.softness * stiffer
-        p.damping = world.paper_gamma
+        p.correction, p.softness = world.share / stiffer, world.softness * stiffer
         skin = world.skin or (_CUDA_SKIN if self.device.is_cuda else _SKIN)
         p.near, p.skin, p.body_skin = _NEAR, skin * smallest, _BODY_SKIN * smallest
         allowing = self.guests > 0 if self.device.is_cuda else self.features.allowing
@@ -295,17 +293,25 @@ class Model:
         p.guest_surface, p.beside_guests = wp.vec4(*theirs.tolist()), wp.vec4(*np.sqrt(mine * theirs).tolist())
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
-        p.bounce_speed, p.period = speed, wp.vec3(*world.period)
+        p.calm_speed, p.bounce_speed = self._calm_and_bounce(smallest)
+        p.period = wp.vec3(*world.period)
         # Sweeps of one step settle among themselves: letting go too quickly there would make them swing.
         p.release = _RELEASE if self.sweeps == 1 or world.tolerance is not None or self.converges else 0.0
-        calm = _CALM * math.hypot(*world.gravity) * self.dt
-        p.calm_speed = max(calm, 1.0e-4 * smallest / self.dt) if self.calm_speed is None else self.calm_speed
         p.tolerance = 0.0 if world.tolerance is None else world.tolerance
         if self.converges:
             self._set_convergence(p)
         cells = self._cells(2.0 * largest * (1.0 + _NEAR) + p.skin + p.wider)
         p.cells, p.cell_count, p.worlds = wp.vec3i(*cells), int(np.prod(cells)), self.world_count
         return p
+
+    def _calm_and_bounce(self, radius: float) -> tuple[float, float]:
+        """Speeds above which contacts that part let go at once, and impacts bounce [m/s], with this smallest radius."""
+        pull = math.hypot(*self.world.gravity)
+        calm, bounce = max(_CALM * pull * self.dt, 1.0e-4 * radius / self.dt), 4.0 * pull * self.dt
+        if self._beside and pull > 0.0:  # how deep bodies fall must not depend on the step
+            calm = _CALM_BESIDE * math.sqrt(pull * radius)
+            bounce = _BOUNCE_BESIDE * calm if self.guests else bounce
+        return calm, bounce
 
     def _set_allowances(self, p: Any) -> None:
         """How far rows may move before lists are made anew, by what they are; see `kernels.allowances`."""

@@ -21,7 +21,6 @@ _BOUNCING_APPROACH = 0.03  # the same in a step of eight sweeps, where impacts a
 _SOLVED_APPROACH = 0.008  # the same beside soft bodies, in a step that is solved
 _MOST_SWEEPS = 8  # that are taken without being asked for
 _SINKING = 0.02  # of a radius, by which a body falls at least before it is borne
-_CALM = 0.05  # speed at which contacts that part let go beside bodies, in sqrt(g R)
 
 
 @dataclass(frozen=True)
@@ -163,12 +162,6 @@ def meeting_step(bed: Bed, loads: Sequence[Load], *, solved: bool = False, bounc
 def meeting_sweeps(step: float, bed: Bed, loads: Sequence[Load]) -> int:
     """Sweeps over all contacts in a step that is too long for these bodies [s], in which impulses are found in time."""
     return min(max(math.ceil(step / meeting_step(bed, loads) - 1e-6), 1), _MOST_SWEEPS)
-
-
-def calm_speed(bed: Bed, gravity: tuple[float, float, float]) -> float | None:
-    """Speed above which contacts beside bodies let go at once when they part [m/s]; None without gravity."""
-    pull = math.hypot(*gravity)
-    return _CALM * math.sqrt(pull * float(bed.radii.min())) if pull > 0.0 else None
 
 
 def _collision_time(bed: Bed, speed: float) -> float:

@@ -18,10 +18,9 @@ from annelid.shapes.values import as_vector, require_positive, require_step
 
 METHODS = ("nonsmooth", "paper", "hertz")
 _NUMBERS = (
-    "iterations", "tolerance", "relaxation", "softness", "correction", "paper_gamma", "skin", "bounce_speed",
-    "calm_speed", "contact_step",
+    "iterations", "tolerance", "softness", "correction", "skin", "contact_step",
 )  # fmt: skip
-_OPTIONAL = {"iterations", "tolerance", "correction", "skin", "bounce_speed", "calm_speed", "contact_step"}
+_OPTIONAL = {"iterations", "tolerance", "correction", "skin", "contact_step"}
 TOO_FAST = ("warn", "stop", "substep")
 
 
@@ -43,20 +42,14 @@ class World(Brief, Named):
         converge: Whether sweeps that know where impulses are going follow the first one until a step is solved: a blow
             then goes through the bed in one long step, and a bed at rest takes one sweep. "auto" does so beside free
             and soft bodies, unless something bounces or `iterations` or `tolerance` is given.
-        relaxation: Share of each correction that a sweep applies, below 4/3.
         softness: Compliance of contacts, in units of the lighter grain's inverse mass.
         correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
-        paper_gamma: Share of a partner's velocity that the paper's method assumes. The paper gives no number; from
-            0.99 on, beds fall into a heap of coinciding grains.
         skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
             grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
             fast may move further.
         period: Lengths after which space repeats along x, y, z [m]; 0 for none.
         too_fast: What to do when a grain moves by more than its radius in a step, or a body by more than the thinnest
             is thick: "warn", "stop" or "substep".
-        bounce_speed: Impacts slower than this do not bounce [m/s]; None is four times what gravity adds in a step.
-        calm_speed: Contacts that part faster than this let go at once [m/s]; None is ten times what gravity adds in a
-            step, and at least a ten-thousandth of a radius a step; beside free bodies it is a twentieth of √(gR).
         contact_step: Contacts are as stiff as softness and correction make them in a step of this length [s], whatever
             the step is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.
         controls: Channels that move driven bodies and pull free ones, see `grains.velocity_control`, and joints of
@@ -70,15 +63,11 @@ class World(Brief, Named):
     iterations: int | None = None
     tolerance: float | None = None
     converge: bool | Auto = "auto"
-    relaxation: float = 1.0
     softness: float = 0.15
     correction: float | None = None
-    paper_gamma: float = 0.8
     skin: float | None = None
     period: tuple[float, float, float] = (0.0, 0.0, 0.0)
     too_fast: str = "warn"
-    bounce_speed: float | None = None
-    calm_speed: float | None = None
     contact_step: float | None = None
     controls: Sequence[AnyControl] = ()
 
@@ -89,8 +78,6 @@ class World(Brief, Named):
             value = getattr(self, name)
             if not (value is None and name in _OPTIONAL) and (isinstance(value, bool) or not isinstance(value, Real)):
                 raise InvalidValue(f"{name} must be a number, not {value!r:.60}.")
-        if not 0.0 <= self.paper_gamma <= 1.0:
-            raise InvalidValue(f"paper_gamma must be a share from 0 to 1, not {self.paper_gamma!r}.")
         require_controls(self.controls)
         self.touched  # noqa: B018 (obstacles that grains cannot touch are refused here)
         if not isinstance(self.method, str) or self.method not in METHODS:
@@ -111,16 +98,14 @@ class World(Brief, Named):
         if self.tolerance is not None and self.method != "nonsmooth":
             raise InvalidValue(f"only the nonsmooth method iterates to a tolerance, not {self.method!r}.")
         for name, low, high in (
-            ("relaxation", 0.0, 4.0 / 3.0), ("softness", 0.0, 10.0), ("share", 0.0, 1.0), ("skin", 0.0, 4.0),
+            ("softness", 0.0, 10.0), ("share", 0.0, 1.0), ("skin", 0.0, 4.0),
         ):  # fmt: skip
             value = getattr(self, name)
             if value is not None and not low < value <= high:
                 name = "correction" if name == "share" else name
                 raise InvalidValue(f"{name} must be above {low:g} and at most {high:.3g}, not {value}.")
-        for name in ("tolerance", "bounce_speed", "calm_speed"):
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0.0):
-                raise InvalidValue(f"{name} must be 0 or more [m/s], or None, not {value}.")
+        if self.tolerance is not None and not (math.isfinite(self.tolerance) and self.tolerance >= 0.0):
+            raise InvalidValue(f"tolerance must be 0 or more [m/s], or None, not {self.tolerance}.")
 
     @cached_property
     def touched(self) -> tuple[Touched, ...]:

@@ -111,8 +111,8 @@ def point_contacts(features: Features) -> wp.Function:
                 bias = -rebound(speed, gap, fall, wp.sqrt(mine[1] * theirs[1]), dt)
                 stiff = shared
                 parting = 0.0
-        push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), 0.0)
-        slide = parameters.relaxation / (slanted + 3.5 * soft)
+        push = wp.max(before - 1.0 / stiff * (normal + bias + parting), 0.0)
+        slide = 1.0 / (slanted + 3.5 * soft)
         rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
         new = push * n + rub
         if push == 0.0 and (

@@ -179,10 +179,8 @@ class Parameters:
     count: wp.int32  # grains
     dt: wp.float32  # [s]
     gravity: wp.vec3  # [m/s²]
-    relaxation: wp.float32
     correction: wp.float32  # share of an overlap that a step removes
     softness: wp.float32
-    damping: wp.float32  # of the paper's method: what it calls gamma
     near: wp.float32  # gap, in radii, below which a contact counts
     skin: wp.float32  # how much further than needed lists reach [m]
     widest_skin: wp.float32  # the same where grains are fast: lists that are made often cost more than long ones [m]

@@ -16,7 +16,7 @@ NONSMOOTH = """
         @DEEP@
         @COHESION@
         @BOUNCE@
-        const F give = parameters.relaxation / inverse_mass;
+        const F give = 1.0f / inverse_mass;
         // Impulses build up over steps like the force of a spring; letting go quickly, they do not throw grains back.
         const F parting = @PARTING@;
         F push = MAX(before - give * (normal + bias + parting), -pull);
@@ -203,7 +203,7 @@ COHESION = """
 
 ROLLING = """
         // Torque against relative turning, at most the coefficient times the reduced radius times the normal force.
-        const F spin = @ROLLING_SHARE@ * parameters.relaxation / (2.5f * (@TURNED@)@LIGHTER@);
+        const F spin = @ROLLING_SHARE@ / (2.5f * (@TURNED@)@LIGHTER@);
         F ax = KEPT(rollings, 0) - spin * (my_turning[0] - wx);
         F ay = KEPT(rollings, 1) - spin * (my_turning[1] - wy);
         F az = KEPT(rollings, 2) - spin * (my_turning[2] - wz);

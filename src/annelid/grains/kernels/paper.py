@@ -3,8 +3,8 @@
 How it was read: the first axis of a contact's frame points from grain i to its partner, so that the first component of
 b is the speed of approach, and `J b` is taken off the velocity; psi is the overlap (eq. 7 makes it negative in contact,
 which would pull grains together); the velocity of the partner is that at the beginning of the step, times gamma, to
-which the paper gives no value (`World.paper_gamma`); eq. 4 has a time step too many and eq. 5 lacks one. Spheres do not
-turn, and since partners do not change within a step, a grain can do all its sweeps at once.
+which the paper gives no value; eq. 4 has a time step too many and eq. 5 lacks one. Spheres do not turn, and since
+partners do not change within a step, a grain can do all its sweeps at once.
 """
 
 import warp as wp
@@ -18,13 +18,16 @@ from annelid.grains.kernels.touch import clipped
 
 wp.set_module_options({"enable_backward": False})
 
+GAMMA = 0.8
+"""Share of the velocity of a partner that is assumed; from 0.99 on, beds fall into a heap of coinciding grains."""
+
 
 @wp.func
 def projected(
     n: wp.vec3, depth: float, velocity: wp.vec3, partner: wp.vec3, friction: float, parameters: Parameters
 ) -> wp.vec3:
     """Change of the velocity of a grain by one contact, `n` pointing away from the partner."""
-    b = velocity - parameters.damping * partner
+    b = velocity - wp.static(GAMMA) * partner
     approach = -wp.dot(b, n)
     push = wp.max(approach + parameters.correction * depth / parameters.dt, 0.0)
     slip = clipped(b + approach * n, friction * push)

@@ -241,7 +241,7 @@ def rolling_resistance(
     if bodies.forms[b].motion == wp.static(FREE):
         turned += body_share(b, bodies) * bodies.forms[b].largest_inverse_inertia
     return clipped(
-        before - (side.spin - bodies.turning[b]) * (wp.static(ROLLING_SHARE) * parameters.relaxation / turned),
+        before - (side.spin - bodies.turning[b]) * (wp.static(ROLLING_SHARE) / turned),
         wp.sqrt(side.surface[2] * bodies.forms[b].surface[2]) * side.radius * wp.max(push, 0.0),
     )
 
@@ -313,8 +313,8 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
                 stiff = shared - spare
                 slanted -= 3.5 * spare
                 parting = 0.0
-        push = wp.max(before - parameters.relaxation / stiff * (normal + bias + parting), -pull)
-        slide = parameters.relaxation / (slanted + 3.5 * soft)
+        push = wp.max(before - 1.0 / stiff * (normal + bias + parting), -pull)
+        slide = 1.0 / (slanted + 3.5 * soft)
         friction = wp.sqrt(own[0] * theirs[0])
         rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
         if wp.static(blended):
