@@ -99,7 +99,7 @@ WORLDS: dict[str, Callable[..., Any]] = {
     "voxels": voxels.World,
     "voxels3d": voxels3d.World,
 }
-FOUR = ("springs", "grains", "coupling", "fem")
+FIVE = ("springs", "grains", "coupling", "fem", "voxels3d")
 
 
 @wp.func
@@ -114,7 +114,7 @@ def require_finite(simulation: Simulation[Any], steps: int = 3) -> None:
     assert np.isfinite(simulation.positions()).all()
 
 
-@pytest.mark.parametrize("physics", FOUR)
+@pytest.mark.parametrize("physics", FIVE)
 def test_one_list_under_every_physics(physics: str) -> None:
     obstacles = [
         ground(friction=0.6),
@@ -146,7 +146,6 @@ def test_a_soft_robot_says_that_it_slides() -> None:
     ("physics", "obstacle", "missing"),
     [
         ("springs", Rigid(Sphere(0.1), motion="driven"), "springs cannot touch a moving obstacle yet"),
-        ("springs", Rigid(Sphere(9.0), inside=True), "springs cannot be kept inside a shape yet"),
         ("springs", ground(cohesion=1.0), "springs cannot stick to a surface yet"),
         ("grains", HeightField(np.zeros((3, 3)), 0.1), "grains cannot touch obstacle 0, a HeightField, yet: .*block"),
         ("grains", ground(stiffness=100.0), "grains cannot take the stiffness of a surface yet"),
@@ -156,7 +155,7 @@ def test_a_soft_robot_says_that_it_slides() -> None:
         ("fem", ImplicitSurface(floor), "solids cannot touch obstacle 0, an ImplicitSurface, yet"),
         ("fem", ground(cohesion=1.0), "solids touch without cohesion yet, and obstacle 0, a Plane, has 1"),
         ("fem", ground(0.5, sliding_friction=0.3), "solids cannot slide with a friction of their own yet"),
-        ("voxels3d", Cylinder(0.1, 0.2), "3-D voxels cannot touch obstacle 0, a Cylinder, yet"),
+        ("voxels3d", ImplicitSurface(floor), "3-D voxels cannot touch obstacle 0, an ImplicitSurface, yet"),
         ("voxels", Sphere(0.1), "voxel robots cannot touch obstacle 0, a Sphere, yet"),
         ("voxels", Plane(normal=(0.0, 1.0, 1.0)), "set its y to 0"),
     ],

@@ -22,11 +22,13 @@ def depths_inside(rigid: Rigid, points: np.ndarray) -> np.ndarray:
     if isinstance(geometry, ImplicitSurface):
         return np.zeros(len(points))
     if isinstance(geometry, HeightField):
-        here = points - np.array(rigid.position)
+        here = rigid.turn.inv().apply(points - np.array(rigid.position))
         return np.maximum(geometry.heights_at(here[:, :2]) - here[:, 2], 0.0)
     where = rigid.where
     if isinstance(where, Plane):
         return np.maximum(-(points - np.array(where.point)) @ np.array(where.normal), 0.0)
+    if rigid.inside:
+        return np.maximum(where.signed_distance(points), 0.0)
     low, high = where.bounds()
     near = ((points > low) & (points < high)).all(axis=1)  # distances to meshes take their time
     depths = np.zeros(len(points))

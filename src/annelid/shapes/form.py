@@ -75,7 +75,7 @@ class Form:
         return position + turn.apply(self.middle), (turn * self.axes).as_quat()
 
     def still(self, real: Any, first: int) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Structure of the kernels, place [m] and quaternion of a thing as it was built; a plane is turned itself.
+        """Structure of the kernels, place [m] and matrix of the turn of what does not move; a plane is turned itself.
 
         Args:
             real: `wp.float32` or `wp.float64`.
@@ -83,8 +83,8 @@ class Form:
         """
         place, turn = self.pose(np.array(self._rigid.position), self._rigid.turn)
         if self.kind != PLANE:
-            return self.struct(real, first, self.size), place, turn
-        return self.struct(real, first, self._rigid.turn.apply(self.size)), place, np.array([0.0, 0.0, 0.0, 1.0])
+            return self.struct(real, first, self.size), place, Rotation.from_quat(turn).as_matrix()
+        return self.struct(real, first, self._rigid.turn.apply(self.size)), place, np.eye(3)
 
     def struct(self, real: Any, first: int, size: np.ndarray) -> Any:
         """Structure of the kernels with a size."""

@@ -24,7 +24,7 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         breaking=bool(np.isfinite(body.yield_strains).any()) or "breaking" in world.prepare,
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
-        touching=tuple(sorted({contact.numbers["kind"] for contact in world.contacts if contact.function is None})),
+        touching=tuple(sorted({contact.form.kind for contact in world.contacts if contact.form is not None})),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
         steers=any(motor.angle is not None for motor in world.motors),

@@ -518,11 +518,9 @@ class Model:
         return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in ordered)])
 
     def _obstacle(self, contact: Contact, first: int) -> Any:
-        obstacle, types = self.types.Obstacle(), self.types
-        kinds = {"place": types.vec3, "spacing": types.vec3, "turn": types.mat33, "counts": wp.vec3i}
-        for name, value in contact.numbers.items():
-            setattr(obstacle, name, kinds[name](*np.ravel(value).tolist()) if name in kinds else value)
-        obstacle.first = first
+        obstacle = self.types.Obstacle()
+        if contact.form is not None:
+            obstacle.geometry, obstacle.place, obstacle.turn = contact.form.still(self.types.real, first)
         obstacle.stiffness, obstacle.per_mass = contact.stiffness, contact.per_mass
         obstacle.dashpot = contact.slowing if self.features.growing else contact.damping_ratio
         obstacle.friction, obstacle.sliding_friction = contact.friction, contact.sliding_friction

@@ -1,4 +1,4 @@
-"""Rigid things as masses touch them: planes, spheres, boxes, height fields, any closed shape, the user's surfaces.
+"""Rigid things as masses touch them: planes, height fields, any closed shape, the user's surfaces.
 
 Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from
 the coefficient of restitution. Obstacles stand still; masses are points to them.
@@ -7,15 +7,14 @@ the coefficient of restitution. Obstacles stand still; masses are points to them
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, HeightField, ImplicitSurface, Plane, Rigid, Sphere, Surface
-from annelid.shapes.kernels.gaps import BOX, GRID, HEIGHTS, PLANE, SPHERE
+from annelid.shapes import ImplicitSurface, Rigid, Surface
+from annelid.shapes.form import Form
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.shapes.surface import mixed
 
@@ -44,8 +43,7 @@ class Contact:
         damping_ratio: Damping ratio of the linear contact whose bounce has this restitution.
         slowing: What a dashpot that grows with the depth adds to the push per speed [s/m], for a bounce at 1 m/s with
             this restitution.
-        numbers: Members of the kernels' structure that say what and where the surface is.
-        values: Heights or signed distances [m] that the kernels look up, shape [k].
+        form: What kernels know of the surface; None where a function of the user says where it is.
         core: Depth that no mass goes below [m]: a part of half the thickness; what has no thickness has no limit.
     """
 
@@ -59,8 +57,13 @@ class Contact:
         self.stiffness = hardness if surface.stiffness is None else surface.stiffness
         self.damping_ratio = damping_ratio(self.restitution)
         self.slowing = slowing(self.restitution)
-        self.numbers, self.values = _form(rigid)
-        self.core = min(_CORE * 0.5 * rigid.thinnest, _ENDLESS)
+        self.form = None if isinstance(rigid.geometry, ImplicitSurface) else Form(rigid)
+        self.core = _ENDLESS if rigid.inside else min(_CORE * 0.5 * rigid.thinnest, _ENDLESS)
+
+    @property
+    def values(self) -> np.ndarray:
+        """Heights or signed distances [m] that the kernels look up, shape [k]."""
+        return np.zeros(0, np.float32) if self.form is None else self.form.values
 
     def over(self, masses: np.ndarray) -> np.ndarray:
         """Stiffness over mass [1/s²] of masses [kg]."""
@@ -86,8 +89,6 @@ def _require_touchable(rigid: Rigid, number: int) -> None:
             f"springs cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed', an "
             "ImplicitSurface whose function depends on time, or annelid.coupling with a bed of grains."
         )
-    if rigid.inside:
-        raise InvalidValue(f"springs cannot be kept inside a shape yet, as {what}, wants: build its walls of planes.")
     if rigid.world != 0:
         raise InvalidValue(
             f"springs have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use world=0."
@@ -97,40 +98,10 @@ def _require_touchable(rigid: Rigid, number: int) -> None:
             f"springs cannot stick to a surface yet, and {what}, has a cohesion of {rigid.surface.cohesion:g} N: "
             "leave cohesion out."
         )
-    if isinstance(rigid.geometry, HeightField) and not rigid.upright:
-        raise InvalidValue(f"springs cannot touch {what}, yet while it is turned: turn its block(depth).")
     if isinstance(rigid.geometry, ImplicitSurface) and not (rigid.upright and rigid.position == (0.0, 0.0, 0.0)):
         raise InvalidValue(
             f"springs cannot touch {what}, yet where it is moved or turned: let its function shift the position."
         )
-
-
-def _form(rigid: Rigid) -> tuple[Mapping[str, Any], np.ndarray]:
-    """Members of the kernels' structure, and the values that they look up."""
-    nothing, geometry = np.zeros(0, np.float32), rigid.geometry
-    if isinstance(geometry, ImplicitSurface):
-        return {}, nothing
-    if isinstance(geometry, Plane):
-        plane = rigid.where
-        assert isinstance(plane, Plane)
-        return {"kind": PLANE, "place": plane.normal, "size": float(np.dot(plane.normal, plane.point))}, nothing
-    if isinstance(geometry, HeightField):
-        (x, y), (dx, dy) = geometry.begin.tolist(), geometry.steps.tolist()
-        (px, py, pz), counts = rigid.position, (*geometry.heights.shape, 1)
-        form = {"kind": HEIGHTS, "place": (x + px, y + py, pz), "spacing": (dx, dy, 1.0), "counts": counts}
-        return form, np.asarray(geometry.heights).ravel()
-    if isinstance(geometry, Sphere):
-        sphere = rigid.where
-        assert isinstance(sphere, Sphere)
-        return {"kind": SPHERE, "place": sphere.center, "size": sphere.radius}, nothing
-    if isinstance(geometry, Box):
-        center = rigid.turn.apply(np.array(geometry.center)) + np.array(rigid.position)
-        half = tuple(0.5 * side for side in geometry.size)
-        return {"kind": BOX, "place": tuple(center), "spacing": half, "turn": rigid.turn.as_matrix()}, nothing
-    grid = rigid.grid
-    first = rigid.turn.apply(np.array(grid.origin)) + np.array(rigid.position)
-    form = {"kind": GRID, "place": tuple(first), "size": grid.spacing, "counts": tuple(grid.values.shape)}
-    return form | {"turn": rigid.turn.as_matrix()}, np.asarray(grid.values.numpy()).ravel()
 
 
 _DEAD = 0.05  # restitution below which a growing dashpot is no longer made stronger

@@ -101,8 +101,8 @@ def simulation(
             or 0.9 of the stable one where that is shorter.
         precision: "float32" or "float64".
         gravity: Acceleration of gravity [m/s²].
-        obstacles: What voxels can touch: fixed planes, spheres, boxes and height fields, a `ResistiveGround`; nothing
-            without.
+        obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and a
+            `ResistiveGround`; nothing without.
         links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
             where links are stretched.
         collisions: "none" of the voxels touch each other; with "self" those of a robot do; with "all" the robots share

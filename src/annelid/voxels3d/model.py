@@ -13,6 +13,7 @@ import warp as wp
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity, settings_of
+from annelid.shapes.kernels.gaps import BOX, CLOSED_FORMS, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.resistive.among import require_above
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.changes import Changed, Log, apply, unchanged
@@ -238,6 +239,13 @@ class Model:
         return tables
 
     @property
+    def kinds(self) -> tuple[int, ...]:
+        """Kinds of obstacles that kernels are compiled for: common ones, so that few serve all, and those in use."""
+        used = {contact.form.kind for contact in self.world.contacts}
+        common = {PLANE, SPHERE, BOX, HEIGHTS} if self.device.is_cuda else {PLANE, HEIGHTS, *CLOSED_FORMS}
+        return tuple(sorted(common | used))
+
+    @property
     def plain(self) -> bool:
         """Whether all links are linear, without a Poisson's ratio, and only gravity and obstacles act from outside."""
         tables = self.tables
@@ -367,17 +375,16 @@ class Model:
         }  # fmt: skip
 
     def _upload_obstacles(self, tables: Any) -> None:
-        rows, heights, count = [], [np.zeros(0, np.float32)], 0
+        rows, values, count = [], [np.zeros(0, np.float32)], 0
         for contact in self.world.contacts:
             one = self.types.Obstacle()
-            for name, value in contact.numbers.items():
-                setattr(one, name, value)
-            one.first = count
-            count += len(contact.heights)
-            heights.append(contact.heights)
+            one.geometry, one.place, one.turn = contact.form.still(wp.float64, count)
+            one.holds, one.rubs, one.press = contact.holds, contact.rubs, contact.press
+            count += len(contact.form.values)
+            values.append(contact.form.values)
             rows.append(one)
         tables.obstacles = wp.array(rows, dtype=self.types.Obstacle, device=self.device)
-        tables.heights = wp.array(np.concatenate(heights), dtype=wp.float32, device=self.device)
+        tables.grid_values = wp.array(np.concatenate(values), dtype=wp.float32, device=self.device)
 
 
 def rounding_errors(numbers: np.ndarray, factor: float) -> np.ndarray:

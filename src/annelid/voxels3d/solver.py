@@ -154,7 +154,7 @@ class Solver:
         if self._team is not None:
             arguments = [steps, int(self._divided), model.tables, self._motion]
             with held_back(firmly=True):  # steps that are taken are counted
-                self._team.run(team_kernel(model.real), arguments)
+                self._team.run(team_kernel(model.real, model.kinds), arguments)
                 state.clock.numpy()[0] += steps
             return
         largest = int(np.diff(model.first_of_world).max())
@@ -163,7 +163,7 @@ class Solver:
             return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
-        kernel = block_kernel(model.real, bool(model.tables.touching or model.tables.bonded), model.plain)
+        kernel = block_kernel(model.real, model.kinds, bool(model.tables.touching or model.tables.bonded), model.plain)
         wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
@@ -176,7 +176,7 @@ class Solver:
 
     def _enqueue(self, state: State, steps: int) -> None:
         tables, motion, count = self.model.tables, self._motion, self.model.voxel_count
-        resize, load, move = grid_kernels(self.model.real, self.model.plain)
+        resize, load, move = grid_kernels(self.model.real, self.model.kinds, self.model.plain)
         for step in range(steps):
             if step == 0 or tables.actuated:
                 wp.launch(resize, count, [step, tables, motion], device=self.device)

@@ -226,11 +226,12 @@ def straight_beyond(beyond: Any, gap: Any, gradient: Any):
 
 
 @once
-def grid_gap(smooth: bool) -> wp.Function:
+def grid_gap(smooth: bool, points: bool = False) -> wp.Function:
     """In a grid of signed distances, and beyond it.
 
     Quadratic B-splines are `smooth`, with exact slopes everywhere, and round edges by a cell; the slope of a trilinear
-    function jumps between cells.
+    function jumps between cells. To `points`, which have no radius, what is beyond a grid is as far as that: nothing is
+    looked up.
     """
     in_grid, out, rim = (spline_in_grid, smoothly_beyond, 0.5) if smooth else (linear_in_grid, straight_beyond, 0.0)
 
@@ -254,9 +255,13 @@ def grid_gap(smooth: bool) -> wp.Function:
             wp.clamp(local[1], low, type(spacing)(nodes[1]) - last),
             wp.clamp(local[2], low, type(spacing)(nodes[2]) - last),
         )
+        beyond = spacing * (local - inner)
+        if wp.static(points):
+            distance = wp.length(beyond)
+            if distance > type(spacing)(0.0):
+                return distance, beyond / distance, type(spacing)(0.0), type(x)()
         found, slope = in_grid(values, first, nodes, inner)
         gradient = slope / spacing
-        beyond = spacing * (local - inner)
         if wp.length_sq(beyond) > type(spacing)(0.0):
             found, gradient = out(beyond, found, gradient)
         return found, gradient, type(spacing)(0.0), type(x)()

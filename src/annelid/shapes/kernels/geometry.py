@@ -56,14 +56,14 @@ def closed_gap(kinds: tuple[int, ...], real: Any) -> wp.Function:
 
 
 @once
-def local_gap(kinds: tuple[int, ...], real: Any, smooth: bool) -> wp.Function:
+def local_gap(kinds: tuple[int, ...], real: Any, smooth: bool, points: bool = False) -> wp.Function:
     """A function `(geometry, values, point) -> gap, gradient, curvature, straight` in the frame of the geometry.
 
-    What is looked up is interpolated linearly, or so that forces are `smooth`.
+    What is looked up is interpolated linearly, or so that forces are `smooth`; see `grid_gap` for `points`.
     """
     Geometry, vec3 = geometry_struct(real), wp.types.vector(length=3, dtype=real)
     closed = closed_gap(tuple(kind for kind in CLOSED_FORMS if kind in kinds), real)
-    in_grid, over_heights = grid_gap(smooth), heights_gap(smooth)
+    in_grid, over_heights = grid_gap(smooth, points), heights_gap(smooth)
     planes, grids, heights = (kind in kinds for kind in (PLANE, GRID, HEIGHTS))
 
     @wp.func
@@ -87,40 +87,68 @@ def local_gap(kinds: tuple[int, ...], real: Any, smooth: bool) -> wp.Function:
     return gap
 
 
+@wp.func
+def turned(turn: Any, v: Any):
+    return wp.quat_rotate(turn, v)
+
+
+@wp.func
+def turned_back(turn: Any, v: Any):
+    return wp.quat_rotate_inv(turn, v)
+
+
+@wp.func
+def turned_by_matrix(turn: Any, v: Any):
+    return turn * v
+
+
+@wp.func
+def turned_back_by_matrix(turn: Any, v: Any):
+    return wp.transpose(turn) * v
+
+
 @once
-def world_gap(kinds: tuple[int, ...], real: Any) -> wp.Function:
+def world_gap(kinds: tuple[int, ...], real: Any, still: bool = False, points: bool = False) -> wp.Function:
     """A function `(geometry, place, turn, values, point) -> gap, gradient, curvature, straight` in the world.
 
-    Planes are not turned: their normals are those in the world.
+    Planes are not turned: their normals are those in the world. What is `still` has a matrix, which is quicker, for its
+    turn, else a quaternion.
     """
-    Geometry, vec3, quat = geometry_struct(real), wp.types.vector(length=3, dtype=real), wp.types.quaternion(real)
+    Geometry, vec3 = geometry_struct(real), wp.types.vector(length=3, dtype=real)
+    Turn = wp.types.matrix(shape=(3, 3), dtype=real) if still else wp.types.quaternion(real)
+    out, back = (turned_by_matrix, turned_back_by_matrix) if still else (turned, turned_back)
     planes, level = PLANE in kinds, set(kinds) <= {PLANE}
-    local = local_gap(tuple(kind for kind in kinds if kind != PLANE), real, smooth=False)
+    local = local_gap(tuple(kind for kind in kinds if kind != PLANE), real, smooth=False, points=points)
 
     @wp.func
-    def gap(geometry: Geometry, place: vec3, turn: quat, values: wp.array[wp.float32], x: vec3):
+    def gap(geometry: Geometry, place: vec3, turn: Turn, values: wp.array[wp.float32], x: vec3):
         away = x - place
         if wp.static(planes):
             if wp.static(level) or geometry.kind == wp.static(PLANE):
                 normal = geometry.side * geometry.size
                 return wp.dot(normal, away), normal, real(0.0), vec3()
-        found, gradient, curvature, straight = local(geometry, values, wp.quat_rotate_inv(turn, away))
-        return found, wp.quat_rotate(turn, gradient), curvature, wp.quat_rotate(turn, straight)
+        found, gradient, curvature, straight = local(geometry, values, back(turn, away))
+        return found, out(turn, gradient), curvature, out(turn, straight)
 
     return gap
 
 
 @once
-def surface_at(kinds: tuple[int, ...], real: Any, sloped: bool = False) -> wp.Function:
+def surface_at(
+    kinds: tuple[int, ...], real: Any, still: bool = False, points: bool = False, sloped: bool = False
+) -> wp.Function:
     """A function `(geometry, place, turn, values, point) -> vec4`: unit normal in the world, and gap [m].
 
-    Of a grid it is the slope where `sloped`, which is short half-way between two surfaces.
+    Of a grid it is the slope where `sloped`, which is short half-way between two surfaces. See `world_gap` for `still`
+    and `points`.
     """
-    Geometry, vec3, quat = geometry_struct(real), wp.types.vector(length=3, dtype=real), wp.types.quaternion(real)
-    vec4, world, unlike = wp.types.vector(length=4, dtype=real), world_gap(kinds, real), GRID in kinds and not sloped
+    Geometry, vec3 = geometry_struct(real), wp.types.vector(length=3, dtype=real)
+    vec4 = wp.types.vector(length=4, dtype=real)
+    Turn = wp.types.matrix(shape=(3, 3), dtype=real) if still else wp.types.quaternion(real)
+    world, unlike = world_gap(kinds, real, still, points), GRID in kinds and not sloped
 
     @wp.func
-    def at(geometry: Geometry, place: vec3, turn: quat, values: wp.array[wp.float32], x: vec3) -> vec4:
+    def at(geometry: Geometry, place: vec3, turn: Turn, values: wp.array[wp.float32], x: vec3) -> vec4:
         gap, n, _curvature, _straight = world(geometry, place, turn, values, x)
         if wp.static(unlike):
             if geometry.kind == wp.static(GRID):

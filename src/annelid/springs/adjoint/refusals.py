@@ -21,8 +21,8 @@ def require_adjoint(model: Model, state: Any) -> None:
         "functions of the user for forces": (bool(world.forces), "use body.push, gravity or drag"),
         "functions of the user for constraints": (bool(world.constraints), "use body.fix or body.guide"),
         "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
-        "closed shapes other than spheres and boxes as obstacles": (
-            GRID in features.touching, "use planes, spheres, boxes or a HeightField"),
+        "closed shapes that are baked, as obstacles": (
+            GRID in features.touching, "use planes, spheres, boxes, rods or a HeightField"),
         "hollows in ground that resists (repose or stiffness of the ResistiveGround)": (
             model.hollow_count > 0,
             "use repose=None and stiffness=None",

@@ -6,15 +6,15 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.shapes.kernels.gaps import BOX, GRID, SPHERE
+from annelid.shapes.kernels.gaps import GRID, HEIGHTS, PLANE
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
 
-THIN = (SPHERE, BOX, GRID)
-"""Obstacles that a mass could leave on the other side; planes and heights have none."""
+ENDLESS = (PLANE, HEIGHTS)
+"""Obstacles that a mass cannot leave on the other side."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ def mass_acceleration(
     push would drive it out on the other side.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
-    touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching, shaped), bool(touching)
-    slope_at, stop = obstacle_gap(types, touching, shaped, sloped=True), stop_of(types)
-    thin = any(kind in THIN for kind in touching)
+    touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching), bool(touching)
+    slope_at, stop = obstacle_gap(types, touching, sloped=True), stop_of(types)
+    thin = any(kind not in ENDLESS for kind in touching)
     shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces, growing, ahead)
@@ -215,7 +215,8 @@ def stop_of(types: Layout) -> wp.Function:
     def stop(surface: Obstacle, normal: vec3, there: vec4, v_from: vec3, step: real, a: vec3) -> vec3:
         next_v = v_from + a * step
         into = wp.dot(normal, next_v)
-        least = wp.where(surface.kind == wp.static(GRID), real(0.5), real(0.0))  # the slope of a grid does not jump
+        grid = surface.geometry.kind == wp.static(GRID)  # whose slope does not jump
+        least = wp.where(grid, real(0.5), real(0.0))
         same = wp.dot(normal, vec3(there[0], there[1], there[2])) >= least
         if into >= real(0.0) or (same and there[3] > -surface.core):
             return a

@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.geometry import geometry_struct
 from annelid.shapes.resistive.kernels.stress import resistance
 
 YIELDS, GIVES = range(2)
@@ -60,13 +61,9 @@ def layout(real: Any) -> Layout:
     )
     obstacle = make_struct(
         f"SpringObstacle{bits}",
-        kind=wp.int32,  # of geometry, see `shapes.kernels.gaps`
-        place=vec3,  # unit normal, centre, or first node [m]
-        size=real,  # distance of the plane from the origin along its normal, radius, or spacing of the grid [m]
-        spacing=vec3,  # half the sides of the box [m]; distances between heights [m], and a factor on them
-        turn=mat33,  # from the axes of the box or the grid to the world's
-        first=wp.int32,  # where its values begin in `grid_values`
-        counts=wp.vec3i,  # values along each axis
+        geometry=geometry_struct(real),
+        place=vec3,  # [m]
+        turn=mat33,  # from the frame of the geometry to the world's
         stiffness=real,  # [N/m], or of a kilogram where it is in proportion to the mass
         per_mass=wp.bool,
         dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]

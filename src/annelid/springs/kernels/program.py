@@ -107,9 +107,8 @@ def shared_by_teams(features: Features) -> Features:
     """
     kinds = features.touching
     if set(kinds) - {PLANE}:
-        kinds = (PLANE, SPHERE, BOX, GRID)
-        if not features.varied or HEIGHTS in features.touching:
-            kinds = (*kinds, HEIGHTS)
+        common = (PLANE, SPHERE, BOX, GRID) if features.varied else (PLANE, SPHERE, BOX, GRID, HEIGHTS)
+        kinds = (*common, *(kind for kind in kinds if kind not in common))
     return replace(features, pushed=True, touching=kinds, resisted=features.resisted and (YIELDS, GIVES))
 
 

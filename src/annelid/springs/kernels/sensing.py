@@ -56,7 +56,7 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
     Of ground that resists it is all that it did in the last step, along surfaces as well.
     """
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
-    gap_of, shape, push_at = obstacle_gap(types, kinds, shaped), shaped_obstacle(types), push_of(types, growing)
+    gap_of, shape, push_at = obstacle_gap(types, kinds), shaped_obstacle(types), push_of(types, growing)
 
     @wp.func
     def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:

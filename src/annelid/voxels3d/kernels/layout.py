@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.geometry import geometry_struct
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
@@ -71,13 +72,9 @@ def layout(real: Any) -> Layout:
     )
     obstacle = _struct(
         f"SpaceObstacle{bits}",
-        kind=wp.int32,
-        place=wp.vec3d,  # normal of a plane, centre of a ball or box, first corner of heights [m]
-        size=wp.float64,  # offset of a plane, radius of a ball, height of a corner [m]
-        extent=wp.vec3d,  # half sides of a box, spacing of heights [m]
-        turn=wp.mat33d,
-        counts=wp.vec2i,  # of heights
-        first=wp.int32,  # of its heights among all
+        geometry=geometry_struct(wp.float64),
+        place=wp.vec3d,  # [m]
+        turn=wp.mat33d,  # from the frame of the geometry to the world's
         holds=real,  # frictions, likewise
         rubs=real,
         press=real,  # stiffness [N/m]; negative: that of the voxel
@@ -114,7 +111,7 @@ def layout(real: Any) -> Layout:
         curve_strains=wp.array[real],
         curve_stresses=wp.array[real],  # [Pa]
         obstacles=wp.array[obstacle],
-        heights=wp.array[wp.float32],  # of all height fields [m]
+        grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
         bond_begins=wp.array[wp.int32],  # per voxel: first of its bonds
         bond_numbers=wp.array[wp.int32],
         bond_ends=wp.array[wp.vec2i],

@@ -167,11 +167,11 @@ def tie_pass(real: Any) -> wp.Function:
 
 
 @once
-def voxel_pass(real: Any, plain: bool = False) -> wp.Function:
-    """One step of some voxels; see `program.block_kernel` for `plain`."""
+def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False) -> wp.Function:
+    """One step of some voxels among obstacles of these kinds; see `program.block_kernel` for `plain`."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
-    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real)
+    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real, kinds)
     field, drag, resist = field_of(real), drag_of(real), resist_of(real)
 
     @wp.func

@@ -72,11 +72,11 @@ def _turn(real: Any) -> wp.Function:
 
 
 @once
-def _touch(real: Any) -> wp.Function:
+def _touch(real: Any, kinds: tuple[int, ...]) -> wp.Function:
     """1 where a voxel touches an obstacle."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    surface = surface_of(real)
+    surface = surface_of(real, kinds)
 
     @wp.func
     def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
@@ -205,7 +205,7 @@ def _energy(real: Any) -> wp.Function:
 
 
 @once
-def reading_kernel(real: Any) -> wp.Kernel:
+def reading_kernel(real: Any, kinds: tuple[int, ...]) -> wp.Kernel:
     """Sum a quantity of the members of each world's group into `PARTS` parts, or write it for each member.
 
     What is read is no constant of the kernel: one is compiled for all sensors.
@@ -213,7 +213,7 @@ def reading_kernel(real: Any) -> wp.Kernel:
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     place, speed, turn = _place(real, False), _place(real, True), _turn(real)
-    touch, stretch, energy = _touch(real), _stretch(real), _energy(real)
+    touch, stretch, energy = _touch(real, kinds), _stretch(real), _energy(real)
 
     @wp.func
     def value(kind: int, i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:

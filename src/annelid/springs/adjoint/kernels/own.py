@@ -6,7 +6,7 @@ from annelid.core.kernels.loading import once
 from annelid.springs.adjoint.kernels.contact import touch_back, touched_of
 from annelid.springs.adjoint.kernels.ledger import ledger_of
 from annelid.springs.adjoint.kernels.resisting import resist_back
-from annelid.springs.adjoint.kernels.surfaces import CURVED
+from annelid.springs.adjoint.kernels.surfaces import FLAT
 from annelid.springs.kernels.dynamics import push_of, touch_of
 from annelid.springs.kernels.gather import thread_gather
 from annelid.springs.kernels.layout import layout
@@ -145,7 +145,7 @@ def contacts_back(features: Features, rated: bool, single: bool) -> wp.Function:
     Touched, back_through = touched_of(types), touch_back(types, features.touching, features.growing)
     gap_at, push_at = obstacle_gap(types, features.touching), push_of(types, features.growing)
     touch, before_contacts = touch_of(types, features.growing), untouched(features)
-    curved, guided, own = any(kind in CURVED for kind in features.touching), features.guided, features.own
+    curved, guided, own = any(kind not in FLAT for kind in features.touching), features.guided, features.own
     several = curved or guided or not single
     noise = 16.0 * (1.2e-7 if features.real is wp.float32 else 2.2e-16)
 

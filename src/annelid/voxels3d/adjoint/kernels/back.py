@@ -64,7 +64,7 @@ def _rubbed_back(real: Any) -> wp.Function:
             law = response(k, voxel, dt, tables)
             most = law[1] * deep
             if most > real(0.0):
-                n = vec3(tables.obstacles[k].place)
+                n = vec3(tables.obstacles[k].geometry.size)
                 before = rub(i, k, voxel, size, u, head, dt, tables)
                 t = before - wp.dot(before, n) * n
                 square = wp.dot(t, t)
@@ -82,7 +82,7 @@ def _rubbed_back(real: Any) -> wp.Function:
         for k in range(tables.obstacles.shape[0]):
             deep = depth(i, k, size, u, tables)
             if deep > real(0.0):
-                n = vec3(tables.obstacles[k].place)
+                n = vec3(tables.obstacles[k].geometry.size)
                 by_push = wp.dot(by_force, n)
                 soft = real(wp.static(GROWS)) * voxel.side
                 per = real(1.0) / (deep + soft)

@@ -31,7 +31,8 @@ def depth_of(real: Any) -> wp.Function:
         # In float64: a stiff body sinks in less than float32 has digits for.
         place = tables.places[i] + wp.vec3d(wp.float64(u[0]), wp.float64(u[1]), wp.float64(u[2]))
         reach = wp.float64(0.5) * tables.sides[i] * wp.float64(size)
-        return real(reach - wp.dot(tables.obstacles[k].place, place) + tables.obstacles[k].size)
+        plane = tables.obstacles[k]
+        return real(reach - wp.dot(plane.geometry.size, place - plane.place))
 
     return depth
 
@@ -65,7 +66,7 @@ def push_of(real: Any) -> wp.Function:
         for k in range(tables.obstacles.shape[0]):
             deep = depth(i, k, size, u, tables)
             if deep > real(0.0):
-                n = vec3(tables.obstacles[k].place)
+                n = vec3(tables.obstacles[k].geometry.size)
                 grown = deep / (deep + real(wp.static(GROWS)) * voxel.side)
                 force += (response(k, voxel, dt, tables)[0] * deep - voxel.press_damp * grown * wp.dot(v, n)) * n
         return force
@@ -87,7 +88,7 @@ def rub_of(real: Any) -> wp.Function:
             deep = depth(i, k, size, u, tables)
             most = response(k, voxel, dt, tables)[1] * deep
             if most > real(0.0):
-                n = vec3(tables.obstacles[k].place)
+                n = vec3(tables.obstacles[k].geometry.size)
                 t = v - wp.dot(v, n) * n
                 v = v - (most / wp.sqrt(wp.dot(t, t) + most * most)) * t
         return v
