@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 pytest.importorskip("stable_baselines3")
 
+import gymnasium
+
 from annelid.commands.train import command
 from annelid.core.errors import InvalidValue, SlowTask
 from annelid.envs.training import callback
-from annelid.envs.training.agents import batch_size, rollout_rows
+from annelid.envs.training.agents import batch_size, make_agent, rollout_rows
 from annelid.envs.training.pace import LEAST_CHOICES, UPDATES, announced, fewer_worlds, measured_rate, paced, too_slow
 from annelid.envs.training.recipes import OWN, RECIPES, Recipe
 from annelid.envs.training.run import Plan, Training
@@ -27,16 +28,23 @@ from ..task_file import written
 VOXELS = "annelid/VoxelLocomotion-v0"
 
 
+class Bandit(gymnasium.Env[np.ndarray, np.ndarray]):
+    """An environment without a world."""
+
+    observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+
 @given(
     rate=st.floats(0.5, 1e5),
     seconds=st.floats(30.0, 7200.0),
     length=st.integers(1, 500),
     usual=st.sampled_from([OWN, *RECIPES.values()]),
 )
+@example(rate=36.0, seconds=6828.0, length=1, usual=RECIPES["annelid/TrunkReachAround-v0"])
+@example(rate=18.0, seconds=3556.0, length=1, usual=RECIPES["annelid/TrunkReachAround-v0"])
 def test_a_training_learns_often_or_says_that_it_cannot(
     rate: float, seconds: float, length: int, usual: Recipe
 ) -> None:
-    assume(usual.choices % usual.worlds == 0)  # else rollouts are longer than the recipe says
     worlds = fewer_worlds(usual, rate * seconds, 2)
     pace = paced(usual, {"worlds": worlds}, rate, seconds, length)
     settings = pace.settings
@@ -48,7 +56,7 @@ def test_a_training_learns_often_or_says_that_it_cannot(
     assert pace.first <= 2.0 * max(seconds / often, LEAST_CHOICES * settings.repeat / rate)
     assert pace.learning + pace.evaluation <= seconds * 1.01 + 1.0 / rate
     assert worlds <= usual.worlds
-    assert settings.choices % worlds == 0
+    assert pace.rollout == worlds * rollout_rows(settings, worlds)
 
 
 def test_a_slow_task_learns_within_a_minute_of_five() -> None:
@@ -63,9 +71,20 @@ def test_a_slow_task_learns_within_a_minute_of_five() -> None:
 def test_without_a_time_the_recipe_stays_as_it_is() -> None:
     for usual in (OWN, *RECIPES.values()):
         pace = paced(usual, {}, 5.0, math.inf, 80)
-        assert replace(pace.settings, choices=usual.choices) == usual
+        assert pace.settings == usual
+        assert pace.rollout == usual.worlds * rollout_rows(usual, usual.worlds)
         assert pace.episodes == 20
         assert not too_slow(pace, math.inf)
+
+
+def test_an_agent_of_many_worlds_learns_from_as_many_choices_as_are_announced() -> None:
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
+    usual = RECIPES["annelid/SpringWalker-v0"]
+    pace = paced(usual, {}, 100.0, math.inf, 80)
+    env = vec_env.DummyVecEnv([Bandit] * usual.worlds)
+    agent = make_agent("ppo", env, pace.settings, seed=0, log=None, device="cpu")
+    assert agent.n_steps * usual.worlds == pace.rollout == 8192
+    assert "learns from 8,192 choices at once" in announced(pace, "ppo")
 
 
 def test_what_the_user_says_is_kept() -> None:

@@ -167,7 +167,7 @@ def _prepared(
         replace(plan, worlds=settings.worlds), folder, resume=options.resume, device=machine.device,
         threads=machine.threads, processes=processes, worlds=worlds, settings=settings,
     )  # fmt: skip
-    return training, replace(pace, settings=replace(settings, choices=training.rollout // settings.repeat))
+    return training, replace(pace, settings=settings, rollout=training.rollout // settings.repeat)
 
 
 def _told(options: Train) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from annelid.envs.training.recipes import ALGORITHMS, Recipe
 _REPLAY = Kind("annelid-replay", 1, "a replay buffer")
 _BUFFER_BYTES = 1_000_000_000
 _BUFFER_ROWS = 200_000
+MANY_WORLDS = 128
 _BUFFER_ARRAYS = ("actions", "rewards", "dones", "timeouts")
 
 
@@ -83,8 +84,8 @@ def make_agent(algorithm: str, env: Any, settings: Recipe, *, seed: int, log: Pa
 
 
 def rollout_rows(settings: Recipe, worlds: int) -> int:
-    """Choices of each world in a rollout of PPO."""
-    return max(1, settings.choices // 128, settings.choices // worlds)
+    """Choices of each world in a rollout of PPO; with many worlds each makes as many as with `MANY_WORLDS`."""
+    return max(1, settings.choices // min(worlds, MANY_WORLDS))
 
 
 def batch_size(rollout: int) -> int:

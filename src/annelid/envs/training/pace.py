@@ -12,7 +12,7 @@ import numpy as np
 
 from annelid.core.device import device as choose_device
 from annelid.envs.registration import make_worlds
-from annelid.envs.training.agents import batch_size, rollout_rows
+from annelid.envs.training.agents import MANY_WORLDS, batch_size, rollout_rows
 from annelid.envs.training.recipes import Recipe
 from annelid.envs.worlds import Worlds
 
@@ -33,6 +33,7 @@ class Pace:
 
     Attributes:
         settings: The recipe with worlds, steps, rollout and epochs that fit the time.
+        rollout: Choices of all worlds that PPO learns from at once.
         rate: Actions of all worlds a second.
         episodes: Episodes of the evaluation.
         evaluation: Time that these take [s].
@@ -40,6 +41,7 @@ class Pace:
     """
 
     settings: Recipe
+    rollout: int
     rate: float
     episodes: int
     evaluation: float
@@ -48,7 +50,7 @@ class Pace:
     @property
     def first(self) -> float:
         """Time to the first update [s]."""
-        return self.settings.choices * self.settings.repeat / self.rate
+        return self.rollout * self.settings.repeat / self.rate
 
     @property
     def learning(self) -> float:
@@ -58,7 +60,7 @@ class Pace:
     @property
     def updates(self) -> int:
         """How often PPO learns."""
-        return max(1, self.settings.steps // (self.settings.choices * self.settings.repeat))
+        return max(1, self.settings.steps // (self.rollout * self.settings.repeat))
 
 
 def measured_rate(worlds: Worlds) -> float:
@@ -87,10 +89,10 @@ def fewer_worlds(settings: Recipe, actions: float, least: int) -> int:
         actions: Actions that there is time for.
         least: Worlds that keep all cores busy.
     """
-    choices = _choices(settings, actions)
-    if choices >= settings.choices:
+    rollout = _shortened(settings, actions)
+    if rollout >= _rollout(settings):
         return settings.worlds
-    return min(settings.worlds, max(least, choices // _LEAST_ROWS))
+    return min(settings.worlds, max(least, rollout // _LEAST_ROWS))
 
 
 def paced(
@@ -118,12 +120,11 @@ def paced(
     needed = max(learning / (1.0 - _EVALUATION), learning + evaluation)
     if not math.isinf(seconds):
         steps = max(1, int(min(told.get("steps", math.inf), rate * (seconds - evaluation))))
-        choices = told.get("choices", _choices(usual, steps))
+        choices = told.get("choices", _choices(usual, _shortened(usual, steps), settings.worlds))
         batches = math.ceil(choices / batch_size(choices))
         epochs = told.get("epochs", max(usual.epochs, math.ceil(_GRADIENTS / batches)))
         settings = replace(settings, steps=steps, choices=choices, epochs=epochs)
-    rollout = settings.worlds * rollout_rows(settings, settings.worlds)
-    return Pace(replace(settings, choices=rollout), rate, episodes, evaluation, needed)
+    return Pace(settings, _rollout(settings), rate, episodes, evaluation, needed)
 
 
 def prepared(
@@ -167,7 +168,7 @@ def announced(pace: Pace, algorithm: str) -> str:
     settings = pace.settings
     if algorithm == "ppo":
         often = f"{pace.updates:,} times" if pace.updates > 1 else "once"
-        learns = f"it learns from {settings.choices:,} choices at once, {often}, first in {told_time(pace.first)}"
+        learns = f"it learns from {pace.rollout:,} choices at once, {often}, first in {told_time(pace.first)}"
     else:
         learns = "it learns all the time"
     return (
@@ -195,11 +196,23 @@ def told_time(seconds: float) -> str:
     return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"
 
 
-def _choices(settings: Recipe, steps: float) -> int:
-    """Choices of a rollout by which PPO learns often enough within so many actions."""
+def _rollout(settings: Recipe) -> int:
+    """Choices of all worlds that PPO learns from at once."""
+    return settings.worlds * rollout_rows(settings, settings.worlds)
+
+
+def _shortened(settings: Recipe, steps: float) -> int:
+    """The rollout by which PPO learns often enough within so many actions."""
     few = int(steps / (settings.repeat * _updates(settings)))
-    return min(max(LEAST_CHOICES, few), settings.choices)
+    return min(max(LEAST_CHOICES, few), _rollout(settings))
+
+
+def _choices(usual: Recipe, rollout: int, worlds: int) -> int:
+    """The `choices` of a recipe that make such a rollout; where worlds are many it has some rows at least."""
+    if worlds > MANY_WORLDS:
+        rollout = max(rollout // worlds, _LEAST_ROWS) * MANY_WORLDS
+    return min(rollout, usual.choices)
 
 
 def _updates(settings: Recipe) -> float:
-    return min(UPDATES, settings.steps / (settings.choices * settings.repeat))
+    return min(UPDATES, settings.steps / (_rollout(settings) * settings.repeat))

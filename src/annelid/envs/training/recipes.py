@@ -18,7 +18,8 @@ class Recipe:
         repeat: Actions of the environment in a choice.
         rate: Learning rate.
         discount: What a reward is worth one choice later.
-        choices: Choices of all worlds that PPO learns from at once; half as many are made before TD3 learns.
+        choices: Choices of all worlds that PPO learns from at once, where these are 128 at most; of more worlds each
+            makes as many as one of 128. Half as many are made before TD3 learns.
         epochs: How often PPO goes through these.
         change: Change of the policy (Kullback-Leibler divergence) at which PPO turns to new choices; None for any.
         fading: Whether the learning rate falls in a line, to a twentieth at the last action.
