@@ -5,26 +5,54 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 
+import annelid
 from annelid import control, coupling, envs, fem, grains, springs, voxels, voxels3d
 from annelid.core.simulation import Simulation
 from annelid.core.state import state_arrays
 from annelid.shapes import Rigid, Sphere, ground, tet_beam
+from annelid.view.browser.runner import Runner
+
+from ..threads import until
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _no_collector() -> Iterator[None]:
     gc.collect()
+    gc.freeze()
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _collected() -> None:
+    gc.collect()
+
+
+def _in_circles() -> set[str]:
+    """Kinds of what only the collector can free: arrays, threads and objects of the library."""
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    gc.collect()
+    gc.set_debug(0)
+    heavy = [each for each in gc.garbage if isinstance(each, wp.array | Thread) or _is_of_library(type(each))]
+    gc.garbage.clear()
+    return {type(each).__qualname__ for each in heavy}
+
+
+def _is_of_library(kind: type) -> bool:
+    return kind.__module__.split(".")[0] == "annelid"
 
 
 def _block() -> springs.Body:
@@ -72,9 +100,17 @@ def _environment() -> Simulation[Any]:
     return worlds.simulation
 
 
-@pytest.mark.parametrize("make", [_springs, _grains, _coupled, _finger, _voxels, _voxels3d, _environment])
+MAKERS = [_springs, _grains, _coupled, _finger, _voxels, _voxels3d, _environment]
+
+
+def _parts(simulation: Simulation[Any]) -> list[weakref.ref[Any]]:
+    parts = [simulation, simulation.solver, simulation.sensors, *state_arrays(simulation.state).values()]
+    return [weakref.ref(part) for part in parts]
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_memory_is_free_when_the_last_reference_goes(make: Callable[[], Simulation[Any]], tmp_path: Path) -> None:
-    """After steps here and in a thread, pictures, recordings, observers and breakpoints."""
+    """After steps here and in a thread, pictures, recordings, observers, breakpoints, copies and resets."""
     simulation = make()
     simulation.observe(lambda sim: sim.positions(), every=simulation.dt)
     with simulation.record(tmp_path / "run.rec", every=simulation.dt):
@@ -82,7 +118,78 @@ def test_memory_is_free_when_the_last_reference_goes(make: Callable[[], Simulati
     simulation.breakpoint(when=lambda sim: sim.step_count > 3)
     simulation.start()
     simulation.wait()
-    parts = [simulation, simulation.solver, simulation.sensors, *state_arrays(simulation.state).values()]
-    left = [weakref.ref(part) for part in parts]
-    del simulation, parts
+    simulation.clone().step(1)
+    simulation.reset()
+    simulation.record(tmp_path / "open.rec", every=simulation.dt)
+    simulation.step(1)
+    left = _parts(simulation)
+    del simulation
+    assert not [part() for part in left if part() is not None]
+    assert not _in_circles()
+
+
+def _fail(simulation: Simulation[Any]) -> None:
+    try:
+        raise OSError("full disk")
+    except OSError as error:
+        raise RuntimeError(f"at step {simulation.step_count}") from error
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_run_that_failed_keeps_no_memory(told: bool) -> None:
+    """Errors know the frames that they passed, and these the simulation, which knows how its run has ended."""
+    simulation = _springs()
+    simulation.observe(_fail, every=simulation.dt)
+    simulation.start()
+    simulation._runs.join(60.0)
+    if told:
+        with suppress(RuntimeError):
+            simulation.wait()
+        assert isinstance(simulation.wait().detail, RuntimeError)
+    left = _parts(simulation)
+    del simulation
+    assert not [part() for part in left if part() is not None]
+    assert not _in_circles()
+
+
+def _gradient(rollout: annelid.Rollout, numpy: Any) -> None:
+    rollout.gradient(annelid.Travel("x"), {"stiffness_factor": numpy.ones(())})
+
+
+def _in_torch(rollout: annelid.Rollout, torch: Any) -> None:
+    factor = torch.ones((), requires_grad=True)
+    annelid.TorchRollout(rollout)(stiffness_factor=factor)[0].sum().backward()
+
+
+def _in_jax(rollout: annelid.Rollout, jax: Any) -> None:
+    motion = annelid.JaxRollout(rollout)
+    jax.grad(lambda factor: motion(stiffness_factor=factor)[0].sum())(1.0)
+
+
+@pytest.mark.parametrize(("library", "use"), [("numpy", _gradient), ("torch", _in_torch), ("jax", _in_jax)])
+def test_a_motion_that_was_run_back_keeps_no_memory(library: str, use: Callable[[annelid.Rollout, Any], None]) -> None:
+    module = pytest.importorskip(library)
+    rollout = annelid.Rollout(_springs(), 3)
+    use(rollout, module)
+    left = weakref.ref(rollout)
+    del rollout
+    assert left() is None
+    assert not _in_circles()
+
+
+def test_a_viewer_lets_go_of_its_simulations_when_it_is_closed() -> None:
+    """And of those that failed."""
+    _view()
+    assert not _in_circles()
+
+
+def _view() -> None:
+    runner = Runner([_springs()])
+    runner.simulations[0].observe(_fail, every=runner.simulations[0].dt)
+    runner.play()
+    until(lambda: runner.error is not None)
+    with suppress(RuntimeError):
+        runner.step().result()
+    left = _parts(runner.simulations[0])
+    runner.close()
     assert not [part() for part in left if part() is not None]

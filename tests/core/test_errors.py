@@ -13,7 +13,14 @@ import pytest
 
 from annelid import Simulation, fem, grains, springs
 from annelid.core.arrays import as_numbers
-from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName, Unsupported
+from annelid.core.errors import (
+    AnnelidError,
+    InvalidValue,
+    SimulationDiverged,
+    UnknownName,
+    Unsupported,
+    raised_anew,
+)
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.words import with_article
 from annelid.materials import Material
@@ -121,3 +128,24 @@ def test_a_misspelt_field_is_refused_with_the_nearest_name(kind: type, given: st
 def test_what_refuses_names_can_still_be_copied_and_sent(kind: type) -> None:
     made = kind()
     assert copy.deepcopy(made) == pickle.loads(pickle.dumps(made)) == made == replace(made)
+
+
+class _Own(Exception):
+    def __init__(self, *, count: int) -> None:
+        super().__init__(f"{count} of them")
+        self.count = count
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownName("scene", "wrom", ["worm"]), SimulationDiverged("it diverged.", time=1.0, step=2), _Own(count=3),
+        OSError(2, "no such file", "place"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), KeyError("key"),
+    ],
+)  # fmt: skip
+def test_an_error_that_is_raised_anew_says_and_knows_the_same(error: Exception) -> None:
+    error.__cause__ = ValueError("why")
+    again = raised_anew(error)
+    assert again is not error
+    assert (type(again), str(again), vars(again), again.args) == (type(error), str(error), vars(error), error.args)
+    assert again.__cause__ is error.__cause__

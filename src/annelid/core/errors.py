@@ -7,7 +7,9 @@ code 2.
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from typing import Any
 
 _MOST_SUGGESTED = 3
 
@@ -175,6 +177,27 @@ class SimulationDiverged(AnnelidError, ArithmeticError):
         super().__init__(sentence)
         self.time = time
         self.step = step
+
+
+def forget_locals(error: BaseException) -> None:
+    """Let go of what was at hand where an error was raised: whoever keeps the error keeps no simulation with it."""
+    each: BaseException | None = error
+    while each is not None:
+        traceback.clear_frames(each.__traceback__)
+        each = each.__cause__ or each.__context__
+
+
+def raised_anew(error: BaseException) -> BaseException:
+    """A copy of an error, to raise: whoever keeps the error does not keep what is at hand where the copy comes by."""
+    kind = type(error)
+    built_in: Any = next(each for each in kind.__mro__ if each.__module__ == "builtins")
+    given = built_in.__reduce__(error)[1]
+    copy = kind.__new__(kind, *given)
+    built_in.__init__(copy, *given)
+    vars(copy).update(vars(error))
+    copy.__cause__, copy.__context__ = error.__cause__, error.__context__
+    copy.__suppress_context__ = error.__suppress_context__
+    return copy.with_traceback(error.__traceback__)
 
 
 def _one_line(sentence: str) -> str:

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from types import NoneType
@@ -23,7 +23,7 @@ from annelid.core.archives import Arrays
 from annelid.core.checkpoint import load_checkpoint, save_checkpoint
 from annelid.core.controls import Controls
 from annelid.core.described import Described
-from annelid.core.errors import AnnelidError, InvalidValue, LeftBehind
+from annelid.core.errors import AnnelidError, InvalidValue, LeftBehind, forget_locals
 from annelid.core.events import Breakpoint, Event
 from annelid.core.files import as_path
 from annelid.core.gate import Gate
@@ -77,7 +77,7 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         self.attachments: dict[str, Any] = {}
         self.marks: tuple[Part, ...] = ()
         self.gate = Gate()
-        self._recordings: list[tuple[Recorder, Observer]] = []
+        self._recordings: list[_Recording] = []
         self._runs = Runs()
         self.controls = self._controls(now, good)
         self.sensors = sensors = Sensors(solver, lambda: now, self.gate)
@@ -325,33 +325,22 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         chosen.require_known(self.fields)
         recorder = Recorder(_recording_path(path), **header)
 
-        def write(simulation: Simulation[Any]) -> None:
-            if recorder.closed:
-                simulation._end_recording(recorder, write)
-                return
-            if recorder.has(simulation.step_count):  # Ctrl-C has come between the frame and the count of it
-                return
-            try:
-                recorder.write(simulation.snapshot(chosen))
-            except InvalidValue:
-                if not recorder.closed:  # by another thread, at this very moment
-                    raise
-
+        recording = _Recording(recorder, chosen)
         with self.gate:  # no frame comes before the first
             try:
-                self.observe(write, every=every)
-                self._recordings.append((recorder, write))
-                write(self)
+                self.observe(recording, every=every)
+                self._recordings.append(recording)
+                recording(self)
             except BaseException:  # nobody could close it
-                self._end_recording(recorder, write)
+                self._end_recording(recording)
                 recorder.close()
                 raise
         return recorder
 
-    def _end_recording(self, recorder: Recorder, write: Observer) -> None:
+    def _end_recording(self, recording: _Recording) -> None:
         """Forget a recording that was closed, or the run would stop for its frames for ever; with the gate."""
-        self._march.watches = [watch for watch in self._march.watches if watch.callback is not write]
-        self._recordings = [pair for pair in self._recordings if pair[0] is not recorder]
+        self._march.watches = [watch for watch in self._march.watches if watch.callback is not recording]
+        self._recordings = [one for one in self._recordings if one is not recording]
 
     def pace(self, act: Act, *, every: float) -> None:
         """Let something act on the device at regular steps: controllers, which `control.connect` makes of them.
@@ -560,10 +549,10 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
 
     def _begin_segments(self) -> None:
         """Record where the simulation has jumped to, as the beginning of a new segment."""
-        self._recordings = [(recorder, write) for recorder, write in self._recordings if not recorder.closed]
-        for recorder, write in self._recordings:
-            recorder.new_segment()
-            write(self)
+        self._recordings = [recording for recording in self._recordings if not recording.recorder.closed]
+        for recording in self._recordings:
+            recording.recorder.new_segment()
+            recording(self)
 
     def _advance(self, goal: int, progress: Progress | None) -> Event | None:
         """Advance to a step, or to what ends the run before it, holding the gate."""
@@ -627,6 +616,27 @@ class Simulation(Remade, Shown, Described, Sealed, Generic[S]):
         self._runs.end(event, failure)
 
 
+@dataclass(frozen=True, eq=False)
+class _Recording:
+    """An observer that records what a look shows."""
+
+    recorder: Recorder
+    look: Look
+
+    def __call__(self, simulation: Simulation[Any]) -> None:
+        recorder = self.recorder
+        if recorder.closed:
+            simulation._end_recording(self)
+            return
+        if recorder.has(simulation.step_count):  # Ctrl-C has come between the frame and the count of it
+            return
+        try:
+            recorder.write(simulation.snapshot(self.look))
+        except InvalidValue:
+            if not recorder.closed:  # by another thread, at this very moment
+                raise
+
+
 def _as_it_was(
     recipe: Recipe, identity: str, arrays: Arrays, changes: Arrays, attached: tuple[Any, ...]
 ) -> Simulation[Any]:
@@ -667,7 +677,9 @@ def _background(reference: weakref.ref[Simulation[Any]]) -> None:
         try:
             event = simulation._one_turn()
         except BaseException as error:  # handed to the threads that wait
+            forget_locals(error)
             simulation._end(Event("failed", simulation.time, simulation.step_count, error), error)
+            del simulation  # which this frame, and so the error, would keep
             return
         if event is not None:
             simulation._end(event)

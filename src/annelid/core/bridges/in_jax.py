@@ -46,13 +46,12 @@ class JaxRollout(Bridge):
                 "jax.config.update('jax_enable_x64', True) only."
             )
         self._device = wp.device_to_jax(rollout.device)
-        self._motion = self._made()
         self._last: tuple[int, Any] = (0, None)  # number of a motion, and what it was given
 
     def __call__(self, *, after: int = 0, **parameters: Any) -> tuple[Any, Any]:
         """Positions and velocities at the looks, arrays of shape [looks, worlds, things, 3]; see `Bridge`."""
         given = {name: self._usable(name, value) for name, value in parameters.items()}
-        positions, velocities = self._motion(after, given)
+        positions, velocities = self._motion()(after, given)
         return positions, velocities
 
     def _usable(self, name: str, given: Any) -> Any:
@@ -85,7 +84,7 @@ class JaxRollout(Bridge):
 
     # --- the function of JAX ---
 
-    def _made(self) -> Any:
+    def _motion(self) -> Any:
         """A function of the steps before and a dictionary of parameters, whose way back is that of the rollout."""
 
         def motion(after: int, given: dict[str, Any]) -> tuple[Any, Any]:

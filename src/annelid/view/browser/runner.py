@@ -164,13 +164,14 @@ class Runner:
         return self.call(lambda: self._look(look))
 
     def close(self) -> None:
-        """End the thread; jobs that wait are cancelled."""
+        """End the thread and let go of the simulations; jobs that wait are cancelled."""
         with self._wake:
             self._closed = True
             self._wake.notify_all()
         if threading.current_thread() is not self._thread:
             self._thread.join(timeout=10.0)
         self._cancel_jobs()
+        self._simulations, self.error = (), None  # an error knows its frames, and these the simulations
 
     def _cancel_jobs(self) -> None:
         while self._jobs:
@@ -210,6 +211,7 @@ class Runner:
                 future.set_result(job())
             except BaseException as error:
                 future.set_exception(error)
+                del future  # which this frame, and so the error, would keep
 
     def _set_anchor(self) -> None:
         time = self._simulations[0].time if self._simulations else 0.0
