@@ -30,15 +30,18 @@ def height(simulation: Any) -> float:
 @pytest.mark.parametrize("thickness", [0.002, 0.0005])
 @pytest.mark.parametrize("speed", [0.5, 4.4, 10.0])
 @pytest.mark.parametrize("rotation", [(0.0, 0.0, 0.0, 1.0), TURNED])
-def test_boxes_are_borne_by_thin_plates(thickness: float, speed: float, rotation: Any) -> None:
-    simulation = drop(Box((0.05, 0.05, 0.05)), speed, thickness, rotation=rotation)
+@pytest.mark.parametrize("too_fast", ["warn", "substep"])
+def test_boxes_are_borne_by_thin_plates(thickness: float, speed: float, rotation: Any, too_fast: str) -> None:
+    simulation = drop(Box((0.05, 0.05, 0.05)), speed, thickness, rotation=rotation, too_fast=too_fast)
     lowest = 1.0
     for _ in range(8):
         simulation.run(0.02)
         lowest = min(lowest, height(simulation))
     assert lowest > 0.0245
+    # Almost four thicknesses a step, of which StepTooLong warns: a corner goes beyond the middle and is caught there.
+    caught = too_fast == "warn" and (speed, thickness) == (10.0, 0.0005)
     if rotation[3] == 1.0:
-        assert height(simulation) == pytest.approx(0.025, abs=2e-3)
+        assert height(simulation) == pytest.approx(0.025, abs=2e-3 if caught else 5e-4)
 
 
 @pytest.mark.filterwarnings("ignore::annelid.core.errors.StepTooLong")
