@@ -7,7 +7,7 @@ import inspect
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, Literal, cast, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -41,9 +41,9 @@ def _script() -> str:
 def test_every_physics_chooses_its_time_step() -> None:
     solid = fem.Solid(shapes.tet_beam(0.1, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30")
     robot = voxels.Robot.from_text("o")
-    assert fem.simulation(solid, dt="auto", device="cpu").dt == fem.World(dt=0.01).dt == fem.World.dt
-    assert voxels.simulation(robot, dt="auto", device="cpu").dt == voxels.World.dt
-    with pytest.raises(InvalidValue, match="dt = 'fast' cannot be used"):
+    assert fem.simulation(solid, dt="auto", device="cpu").dt == fem.World(dt=0.01).step == fem.World().step
+    assert voxels.simulation(robot, dt="auto", device="cpu").dt == voxels.World().step == 1.0 / 60.0
+    with pytest.raises(InvalidValue, match="dt of a simulation of voxels must be .* or 'auto', not 'fast'"):
         voxels.World(dt=cast(float, "fast"))
 
 
@@ -104,6 +104,22 @@ def test_every_option_is_spelled_out(physics: str) -> None:
     documented = inspect.getdoc(module.simulation) or ""
     for name in parameters:
         assert re.search(rf"^ +{name}: ", documented, re.MULTILINE), f"{physics}.simulation: {name}"
+
+
+@pytest.mark.parametrize("physics", [name for name in PHYSICS if hasattr(PHYSICS[name], "Options")])
+def test_options_keep_the_limits_and_words_that_they_declare(physics: str) -> None:
+    options = PHYSICS[physics].Options
+    kinds = get_type_hints(options)
+    for field in dataclasses.fields(options):
+        low, high = field.metadata["limits"] or (None, None)
+        wrong = [] if low is None else [low - 1.0, float("nan"), *([low] if field.metadata["above"] else [])]
+        wrong += [] if high in (None, float("inf")) else [high + 1]
+        wrong += ["neither"] if wrong or kinds[field.name] is bool or get_origin(kinds[field.name]) is Literal else []
+        for value in wrong:
+            with pytest.raises(InvalidValue, match=rf"^{field.name} of a simulation of .* must be .*, not ") as caught:
+                options(**{field.name: value})
+            assert str(caught.value).count(". ") == 0
+        assert field.metadata["help"].strip().endswith(".") or field.metadata["help"].endswith("]"), field.name
 
 
 @pytest.mark.parametrize("physics", PHYSICS)

@@ -68,9 +68,9 @@ def _still(parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         (lambda n: minimise(_still, {"x": 1.0}, starts=n), "starts needs about .* of memory"),
         (lambda n: minimise(_still, {"x": 1.0}, starts=n // 10**13), "starts needs about .* of memory"),
         (lambda n: springs.truss(np.eye(3), np.array([[0, n]]), "steel", 0.1), "join two of the 3 points"),
-        (lambda n: voxels.simulation(_robot(), substeps=n, device="cpu"), "the most is 46340"),
-        (lambda n: voxels.simulation(_robot(), dt=n, device="cpu"), "give a time step from 1e-15 to 1000 s"),
-        (lambda n: voxels.simulation(_robot(), control_interval=n, device="cpu"), "the most is 2147483646"),
+        (lambda n: voxels.simulation(_robot(), substeps=n, device="cpu"), "between 1 and 46340 or None"),
+        (lambda n: voxels.simulation(_robot(), dt=n, device="cpu"), "between 1e-15 and 1000 s or 'auto'"),
+        (lambda n: voxels.simulation(_robot(), control_interval=n, device="cpu"), "between 0 and 2147483646"),
         (lambda n: EA(sigma=n**20), "sigma of ea must be a number"),
     ],
 )

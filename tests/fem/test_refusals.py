@@ -39,9 +39,9 @@ def robot() -> fem.Robot:
     [
         (lambda: simulated(dynamic="no"), "dynamic of a simulation of a solid must be True or False, not 'no'"),
         (lambda: simulated(settings=3), "settings must be fem.Settings or None, not int: 3"),
-        (lambda: simulated(contact=0), "contact must be a fem.Contact or None, not int: 0"),
+        (lambda: simulated(contact=0), "contact must be a fem.Contact, such as .*, not 0"),
         (lambda: simulated(extras=3), "extras of a solid must be a list of element sets, .*, not int: 3"),
-        (lambda: simulated(integrator=["midpoint"]), "no integrator of a solid named"),
+        (lambda: simulated(integrator=["midpoint"]), "integrator of a simulation of a solid must be one of"),
         (lambda: resting(relaxed="no"), "relaxed of an equilibrium of a solid must be True or False, not 'no'"),
         (
             lambda: resting(start=np.zeros((2, 3))),
@@ -74,7 +74,7 @@ def robot() -> fem.Robot:
         (lambda: fem.Path(np.zeros((2, 3)), [0.0, 1.0]).at(NO), "time = 'no' cannot be used; give a finite number"),
         (lambda: beam().property_of(THREE), "no property of a material named 3"),
         (lambda: beam().strains(NO), "positions must be given as numbers, not 'no'"),
-        (lambda: simulated(dt=1e-300), "dt = 1e-300 s cannot be used; give a time step of 1e-15 s or more"),
+        (lambda: simulated(dt=1e-300), "dt .* must be a finite number of 1e-15 s or more or 'auto', not 1e-300"),
         (lambda: fem.Fabric(None, 1e6, 1e-3, name=THREE), "the name of a fabric must be a word, not 3"),
         (lambda: fem.Fabric(None, True, 1e-3), "modulus of fabric must be a number or two .*, not True"),
         (lambda: fem.Limits(0.0, True), r"limits = \(0\.0, True\) cannot be used; give two numbers"),

@@ -213,7 +213,7 @@ def test_things_of_another_kind_are_refused_in_a_sentence() -> None:
         solid.group(3, "tip")
     with pytest.raises(InvalidValue, match="an extra of a solid must be a fem.ElementSet, not int: 3"):
         fem.equilibrium(solid, extras=[3], device="cpu")
-    with pytest.raises(InvalidValue, match="actuators of a solid must be a list of actuators, not int: 3"):
+    with pytest.raises(InvalidValue, match="actuators of .* must be a list of Actuator, such as .one., not 3"):
         fem.simulation(solid, actuators=3, device="cpu")
     with pytest.raises(UnknownName, match="no option of a solid named 'densities'"):
         fem.Solid(mesh, "steel", densities=1.0)
@@ -243,5 +243,5 @@ def test_what_is_no_solid_has_no_equilibrium_model_or_robot() -> None:
         with pytest.raises(InvalidValue, match="must be a fem.Robot, not TetMesh"):
             control(mesh)
     damping: Any = "much"
-    with pytest.raises(InvalidValue, match="velocity_damping must be a rate of 0 or more"):
+    with pytest.raises(InvalidValue, match="velocity_damping .* must be a finite number of 0 1.s or more"):
         fem.World(velocity_damping=damping)

@@ -137,9 +137,9 @@ def test_bad_names_and_worlds_are_refused() -> None:
         simulated("cpu", controls=[grains.velocity_control("a", "blad", "x", low=-1.0, high=1.0)])
     with pytest.raises(InvalidValue, match="must be 'x', 'y' or 'z', not 'up'"):
         grains.velocity_control("a", "blade", "up", low=-1.0, high=1.0)
-    with pytest.raises(InvalidValue, match="worlds must be a whole number of 1 or more, not 0"):
+    with pytest.raises(InvalidValue, match="worlds of .* must be a whole number of 1 or more, not 0"):
         simulated("cpu", worlds=0)
-    with pytest.raises(InvalidValue, match="the world of each grain is world_of"):
+    with pytest.raises(InvalidValue, match="worlds of .* must be a whole number of 1 or more, not array"):
         simulated("cpu", worlds=np.zeros(108, int))
     with pytest.raises(InvalidValue, match="names world 1, and worlds=2 copies"):
         simulated("cpu", worlds=2, obstacles=[Rigid(Sphere(0.01), world=1)], controls=())

@@ -44,9 +44,9 @@ def driven(path: Any) -> Rigid:
     ("wrong", "sentence"),
     [
         (lambda: simulated(gravty=(0, 0, -1)), "named 'gravty'. Did you mean 'gravity'?"),
-        (lambda: simulated(gravity=-9.81), "gravity = -9.81 cannot be used; give three finite numbers"),
-        (lambda: simulated(dt="short"), "dt = 'short' cannot be used; give a time in seconds, or 'auto'"),
-        (lambda: simulated(Plane()), "not a Plane: write \\[obstacle\\] for one"),
+        (lambda: simulated(gravity=-9.81), "gravity of a simulation of grains must be three finite numbers, not -9.81"),
+        (lambda: simulated(dt="short"), "must be a finite number above 0 s or 'auto', not 'short'"),
+        (lambda: simulated(Plane()), "obstacles .* must be a list, such as .one., not Plane"),
         (lambda: simulated([Plane(), "wall"]), "obstacle 1 is a str: give a Rigid"),
         (lambda: grains.Grain(friction="a lot"), "friction of a grain must be a number of 0 or more, not 'a lot'"),  # type: ignore[arg-type]
         (lambda: grains.Grain(density="heavy"), "density of a grain must be a number above 0, not 'heavy'"),  # type: ignore[arg-type]
@@ -71,11 +71,11 @@ def driven(path: Any) -> Rigid:
         (lambda: grains.overlaps([[0, 0, 0]], 0.01, worlds="first"), "worlds of spheres must be whole numbers"),
         (lambda: grains.overlaps([[0, 0, 0]], 0.01, worlds=[0, 1]), "worlds must be one number or one for each of 1"),
         (lambda: fill(Box((0.1, 0.1, 0.1)), 0.01, 0.3, steps="many"), "steps = 'many' cannot be used"),  # type: ignore[arg-type]
-        (lambda: simulated(softness=None), "softness must be a number, not None"),
-        (lambda: simulated(iterations=True), "iterations must be a number, not True"),
-        (lambda: simulated(converge="no"), "converge must be True, False or 'auto', not 'no'"),
+        (lambda: simulated(softness=None), "softness .* must be above 0 and at most 10, not None"),
+        (lambda: simulated(iterations=True), "must be a whole number between 1 and 1000 or None, not True"),
+        (lambda: simulated(converge="no"), "converge .* must be True, False or 'auto', not 'no'"),
         (lambda: simulated(world_of=[10**9]), "world_of names world 1000000000, and 1 grains and bodies"),
-        (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (lambda: simulated(worlds=True), "worlds of a simulation of .* must be a whole number of 1 or more, not True"),
         (lambda: commanded(name=["lift"]), "the name of a control must be a word"),
         (lambda: commanded(low="far"), "needs finite numbers low ≤ rest ≤ high"),
         (

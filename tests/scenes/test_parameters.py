@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.parameters import require_parameters
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter, require_parameters
 from annelid.scenes.bounce import Bounce
 from annelid.scenes.registry import scene_class, scene_names
 from annelid.scenes.worm import Worm

@@ -397,7 +397,7 @@ def test_bad_groups_are_refused() -> None:
         springs.simulation(body.group("core", np.array([13])), collisions=[Collide("core", "core")], device="cpu")
     with pytest.raises(InvalidValue, match="give the collision a radius"):
         springs.simulation(cloud(3), collisions=[Collide("all", "all")], device="cpu")
-    with pytest.raises(InvalidValue, match="each collision must be a Collide, not str"):
+    with pytest.raises(InvalidValue, match="must be a list of Collide, such as .one., not .'a'."):
         springs.simulation(body, collisions=["a"], device="cpu")
-    with pytest.raises(InvalidValue, match="collisions must be a list, not Collide"):
+    with pytest.raises(InvalidValue, match="must be a list of Collide, such as .one., not Collide"):
         springs.simulation(body, collisions=Collide("a", "a"), device="cpu")

@@ -31,10 +31,13 @@ def hinged(**options: Any) -> Any:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda: simulated(integrator=["euler"]), r"integrator \['euler'\] must be one of euler"),
-        (lambda: simulated(precision=["float32"]), r"precision \['float32'\] must be 'float32' or 'float64'"),
-        (lambda: simulated(drag="a lot"), "drag must not be negative, not 'a lot'"),
-        (lambda: simulated(velocity_damping=None), "velocity_damping must not be negative, not None"),
+        (lambda: simulated(integrator=["euler"]), r"integrator of a simulation of springs must be one of euler"),
+        (lambda: simulated(precision=["float32"]), r"precision .* must be one of float32, float64, not "),
+        (lambda: simulated(drag="a lot"), "drag .* must be a finite number of 0 kg/m or more, not 'a lot'"),
+        (
+            lambda: simulated(velocity_damping=None),
+            "velocity_damping .* must be a finite number of 0 .*, not None",
+        ),
         (lambda: simulated(prepare=3), "prepare = 3 cannot be used; give a tuple of damping and breaking"),
         (lambda: springs.lattice(Box((0.1, 0.1, 0.1)), 0.05, "pdms", breaking=NO), "breaking of a lattice .* not 'no'"),
         (lambda: springs.lattice(Box((0.1, 0.1, 0.1)), 0.05, "pdms", repair=NO), "repair of a lattice of springs must"),
@@ -45,8 +48,8 @@ def hinged(**options: Any) -> Any:
         (lambda: springs.truss(np.eye(3), [[0, 1]], "pdms", 0.01, breaking=NO), "breaking must be True or False"),  # type: ignore[arg-type]
         (lambda: springs.block((2, 2, 2), stiffness=NO), "the stiffness of a block must be given as numbers"),
         (lambda: springs.block((2, 2, 2), stiffness=PAIR), "one for each of its 28 springs, not an array"),
-        (lambda: simulated(dashpots=PAIR), "dashpots .* must be 'constant', 'growing' or None"),
-        (lambda: simulated(worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (lambda: simulated(dashpots=PAIR), "dashpots .* must be one of constant, growing, None, not "),
+        (lambda: simulated(worlds=True), "worlds of a simulation of .* must be a whole number of 1 or more"),
         (lambda: springs.lower(0.1, PAIR), "the axis of a condition must be 'x', 'y' or 'z', not array"),
         (lambda: springs.join(THREE), "bodies to join must be a list of springs.Body, not int: 3"),
         (lambda: springs.bar_stiffness(NO, 1.0, 1.0), "youngs_modulus of a bar must be positive, not 'no'"),

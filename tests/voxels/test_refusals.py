@@ -17,11 +17,11 @@ from annelid.voxels.tasks import Balancing
     [
         ({"work": "no"}, "work of a simulation of voxels must be True or False, not 'no'"),
         ({"together": "no"}, "together of a simulation of voxels must be True or False, not 'no'"),
-        ({"control_interval": 2.5}, "the control interval must be 0 or more steps, not 2.5"),
-        ({"precision": ["float32"]}, "precision .* must be 'float32' or 'float64'"),
-        ({"substeps": "some"}, "substeps must be at least 1, and a whole number, not 'some'"),
+        ({"control_interval": 2.5}, "control_interval .* must be a whole number .*, not 2.5"),
+        ({"precision": ["float32"]}, "precision .* must be one of float32, float64"),
+        ({"substeps": "some"}, "substeps .* must be a whole number .* or None, not 'some'"),
         ({"positions": "here"}, "positions must be given as numbers, not 'here'"),
-        ({"lanes": 0}, "lanes = 0 cannot be used; give a whole number"),
+        ({"lanes": 0}, "lanes .* must be a whole number between 1 and 1024 or None, not 0"),
     ],
 )
 def test_worlds(options: dict[str, Any], sentence: str) -> None:

@@ -94,7 +94,7 @@ def test_unknown_letter() -> None:
         (lambda: Voxel(restitution=None), "restitution of a voxel must be in .*, not None"),
         (lambda: Voxel(scaffolding=3), "letters of 'EIXC', not 3"),
         (lambda: voxels.terrain([(0, 0), (1, 0)]), r"make a voxels.Terrain\(points\)"),
-        (lambda: voxels.World(control_interval="a"), "0 or more steps, not 'a'"),
+        (lambda: voxels.World(control_interval="a"), "control_interval .* must be a whole number .*, not 'a'"),
     ],
 )
 def test_bad_bodies_and_materials_are_told_in_a_sentence(make, words):

@@ -200,7 +200,7 @@ def test_numbers_of_a_material_that_are_none_are_refused(name):
 
 
 def test_a_force_field_of_one_number_is_refused():
-    with pytest.raises(InvalidValue, match="three formulas, along x, y and z, not 3"):
+    with pytest.raises(InvalidValue, match="force_field .* must be a list of Formula, such as .*, not 3"):
         voxels3d.World(force_field=3)
 
 

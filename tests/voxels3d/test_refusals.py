@@ -22,8 +22,8 @@ def robot(**options: Any) -> voxels3d.Robot:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda: voxels3d.World(precision=["float32"]), "precision .* must be 'float32' or 'float64'"),  # type: ignore[arg-type]
-        (lambda: voxels3d.World(fluid=NO), "fluid = 'no' cannot be used; give a finite number of 0 or more"),
+        (lambda: voxels3d.World(precision=["float32"]), "precision .* must be one of float32, float64"),  # type: ignore[arg-type]
+        (lambda: voxels3d.World(fluid=NO), "fluid .* must be a finite number of 0 kg/m³ or more, not 'no'"),
         (lambda: voxels3d.Voxel(name=THREE), "name of a voxel must be a text, not int: 3"),
         (lambda: voxels3d.Voxel(color=NO), "color of a voxel must be three numbers from 0 to 1 .*, not 'no'"),
         (lambda: voxels3d.position_of(each=NO), "each must be True or False, not 'no'"),
@@ -32,8 +32,8 @@ def robot(**options: Any) -> voxels3d.Robot:
         (lambda: robot(holds=THREE), "holds of a robot must be a list of voxels3d.Hold, not int: 3"),
         (lambda: robot(pushes=[3]), "each of the pushes of a robot must be a voxels3d.Push, not int: 3"),
         (lambda: robot().fix(lambda x, y, z: x < 1, THREE), "freedoms that are held must be a list of their names"),
-        (lambda: voxels3d.World(links=NO), "links 'no' must be 'balanced' or 'compatible'"),
-        (lambda: voxels3d.World(skin=UNEVEN), "skin .* must be 'blocky' or 'smooth'"),
+        (lambda: voxels3d.World(links=NO), "links .* must be one of balanced, compatible, not 'no'"),
+        (lambda: voxels3d.World(skin=UNEVEN), "skin .* must be one of blocky, smooth"),
         (lambda: voxels3d.Robot(UNEVEN), "the grid of a robot must be an array of whole numbers"),
         (lambda: voxels3d.Voxel(curve=UNEVEN), "the curve of a voxel must be pairs of strain and stress"),
         (lambda: voxels3d.body_key(UNEVEN), "a body must be given as numbers"),
@@ -43,7 +43,10 @@ def robot(**options: Any) -> voxels3d.Robot:
         (lambda: voxels3d.vxa_of(robot(), stop=THREE), "stop of a .vxa file must be a voxels3d.Formula or None"),
         (lambda: voxels3d.write_json(THREE, "a.json"), "what is written for Voxelyze must be a voxels3d.Robot"),
         (lambda: voxels3d.Formula(THREE), "tokens of a formula must be a sequence"),
-        (lambda: voxels3d.simulation(robot(), worlds=True), "worlds must be a whole number of 1 or more, not True"),
+        (
+            lambda: voxels3d.simulation(robot(), worlds=True),
+            "worlds of .* must be a whole number of 1 or more, not True",
+        ),
         (lambda: voxels3d.simulation(robot(), worlds=10**12), "worlds of 1 robots .* simulate fewer worlds"),
         (lambda: voxels3d.largest_connected(NO), "a grid must be given as numbers, not 'no'"),
     ],

@@ -8,6 +8,7 @@ import re
 import sys
 import threading
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import warp as wp
 
@@ -20,6 +21,7 @@ from annelid.core.kernels.loading import load_in_turn
 from annelid.core.known_overloads import know_overloads
 from annelid.core.known_references import know_references
 from annelid.core.lean_headers import include_less
+from annelid.core.parameters import Checked, parameter
 
 
 def _start_warp() -> None:
@@ -125,3 +127,11 @@ def thread_count(threads: int | None) -> int:
             f"threads must be at most {_MOST_THREADS}, not {threads}; this process may use {available_threads()} cores."
         )
     return threads
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnDevice(Checked):
+    """Where a simulation is computed."""
+
+    device: str | wp.Device = parameter("auto", '"auto", "cpu", "cuda" or "cuda:N".')
+    threads: int | None = parameter(None, "CPU threads; None takes all cores.")

@@ -21,6 +21,9 @@ T = TypeVar("T")
 Auto = Literal["auto"]
 """What an option is set to where the library shall choose."""
 
+Precision = Literal["float32", "float64"]
+"""Of the numbers of a simulation."""
+
 
 def require_word(what: str, given: object) -> None:
     """Refuse a name that is no word: "the name of a group must be a word, not 3"."""
@@ -82,13 +85,17 @@ class Named:
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
+    called: ClassVar[str] = ""
+    """What the fields are of, in refusals; the name of the class where it is empty."""
+
     def __new__(cls, *given: Any, **options: Any) -> Self:
         """Look at the names before they reach the dataclass."""
+        called = cls.called or with_article(cls.__name__)
         for name, value in options.items():
             if name not in cls.__dataclass_fields__:
                 known = [field.name for field in fields(cls) if field.init]
-                raise UnknownName(f"parameter of {with_article(cls.__name__)}", name, known)
-            _require_annotated(f"{name} of {with_article(cls.__name__)}", value, cls.__dataclass_fields__[name].type)
+                raise UnknownName(f"parameter of {called}", name, known)
+            _require_annotated(f"{name} of {called}", value, cls.__dataclass_fields__[name].type)
         return super().__new__(cls)
 
 

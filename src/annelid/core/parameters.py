@@ -1,58 +1,258 @@
-"""Parameters of a scene: whether a value is one that can be used, told in one sentence if not."""
+"""Parameters of scenes and options of simulations, declared once: a field says what it is for and what it may be.
+
+The sentence of a field, its unit and its limits make the help of the command line, sliders, signatures, docstrings and
+refusals.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Mapping
-from dataclasses import fields
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, field, fields
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from annelid.core.errors import InvalidValue
-from annelid.core.words import with_article
+import numpy as np
+
+from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.numbers import is_number
+from annelid.core.options import Named
+from annelid.core.recipe import Recipe, remembering
+
+P = ParamSpec("P")
+B = TypeVar("B")
+C = TypeVar("C", bound="Checked")
+R = TypeVar("R")
+T = TypeVar("T")
+
+SEEDS = (0, 2**31 - 1)
+"""Limits of a seed."""
+
+_VECTOR = tuple[float, float, float]
+_OPTIONS = re.compile(r"^    options: .*$", re.MULTILINE)  # the line of a docstring that their sentences replace
+_WIDTH = 112  # of such a sentence
 
 
-def require_parameters(scene: Any) -> None:
-    """Refuse a scene, or another dataclass of parameters, one of whose values cannot be used.
+class Checked(Named):
+    """A dataclass of parameters that refuses values which cannot be used, whoever makes it.
 
-    Numbers must be finite and within the `limits` of their field's metadata, whole numbers whole, and choices among
-    those that there are.
+    Numbers must be finite and within the limits of their field, whole numbers whole, vectors of three numbers, and
+    choices among those that there are.
     """
-    kinds = get_type_hints(type(scene))
-    for field in fields(scene):
-        problem = _problem(vars(scene)[field.name], kinds[field.name], field.metadata)
-        if problem:
-            title = vars(type(scene)).get("name", type(scene).__name__)
-            raise InvalidValue(f"{field.name} of {title} must be {problem}, not {_shown(vars(scene)[field.name])}.")
+
+    def __post_init__(self) -> None:
+        require_parameters(self)
+
+    def part(self, kind: type[C]) -> C:
+        """The parameters of a class that this one inherits from."""
+        return kind(**{one.name: getattr(self, one.name) for one in fields(cast(Any, kind))})
 
 
-def _number(value: Any, kind: type) -> bool:
-    """Whether a value is a number of that kind, and finite."""
-    if isinstance(value, bool) or not isinstance(value, Integral if kind is int else Real):
-        return False
-    return isinstance(value, Integral) or math.isfinite(value)
+def parameter(
+    default: Any,
+    help: str,
+    *,
+    unit: str = "",
+    range: tuple[float, float] | None = None,
+    limits: tuple[float, float] | None = None,
+    above: bool = False,
+    live: bool = False,
+) -> Any:
+    """A parameter of a scene or an option of a simulation.
+
+    Args:
+        default: Its default.
+        help: What it is for, in a line or a few sentences.
+        unit: Its unit.
+        range: Ends of its slider.
+        limits: Smallest and largest number that it may be; a class that is `Checked` refuses any other, and NaN and
+            infinity in any case.
+        above: Whether the smallest number is refused, too.
+        live: Whether `adjust(simulation, name, value)` of the scene can change it while it runs.
+    """
+    text = help if not unit or f"[{unit}]" in help else f"{help} [{unit}]"
+    metadata = {"help": text, "unit": unit, "range": range, "limits": limits, "above": above, "live": live}
+    return field(default=default, metadata=metadata)
+
+
+def values(of: Any) -> dict[str, Any]:
+    """The values of all parameters by name."""
+    return {name: vars(of)[name] for name in of.__dataclass_fields__ if name in vars(of)}
+
+
+def require_parameters(given: Any) -> None:
+    """Refuse a scene, or another dataclass of parameters, one of whose values cannot be used."""
+    kinds = _kinds(type(given))
+    for one in fields(given):
+        value = vars(given)[one.name]
+        words, kind = _taken_apart(kinds[one.name])
+        if any(value is word or (isinstance(value, str) and value == word) for word in words):
+            continue
+        if problem := _problem(value, kind, one.metadata):
+            called = given.called if isinstance(given, Named) else ""
+            title = called or vars(type(given)).get("name", type(given).__name__)
+            accepted = _accepted(problem, kind, words)
+            raise InvalidValue(f"{one.name} of {title} must be {accepted}, not {_shown(value)}.")
+        object.__setattr__(given, one.name, _plain(value, kind))
+
+
+def options_of(
+    kind: Callable[P, C], **elsewhere: Callable[..., Any]
+) -> Callable[[Callable[[B, C], R]], Callable[Concatenate[B, P], R]]:
+    """Let a function of a thing and its options take these by keyword.
+
+    Its signature and its docstring list what `kind` declares, a misspelt option is refused with the nearest name, and
+    simulations remember by which options they were made.
+
+    Args:
+        kind: The options, a `Checked` dataclass.
+        elsewhere: Other functions or classes that an option may have been meant for, by name.
+    """
+    declared = cast(type[C], kind)
+
+    def decorate(function: Callable[[B, C], R]) -> Callable[Concatenate[B, P], R]:
+        written = inspect.signature(function)
+        thing = next(iter(written.parameters.values()))
+        known = {one.name: one for one in fields(cast(Any, declared))}
+
+        @functools.wraps(function)
+        def checked(*given: Any, **options: Any) -> R:
+            for name in options:
+                if name not in known and name != thing.name:
+                    others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
+                    hint = f"It is an option of {others[0]}." if others else None
+                    raise UnknownName(f"option of {declared.called}", name, list(known), hint=hint)
+            recipe = Recipe.of(checked, given, options)
+            first = inspect.signature(checked).bind(*given, **options).args[0]
+            options.pop(thing.name, None)
+            return remembering(function(first, declared(**options)), recipe)
+
+        listed = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(one), annotation=one.type)
+            for name, one in known.items()
+        ]
+        vars(checked)["__signature__"] = written.replace(parameters=[thing, *listed])
+        checked.__doc__ = _OPTIONS.sub(lambda _: _entries(declared), inspect.getdoc(function) or "")
+        return cast(Callable[Concatenate[B, P], R], checked)
+
+    return decorate
+
+
+def documented(kind: type[T]) -> type[T]:
+    """A dataclass whose docstring lists its fields, with what they are for."""
+    kind.__doc__ = f"{inspect.cleandoc(kind.__doc__ or '')}\n\nAttributes:\n{_entries(kind)}\n"
+    return kind
+
+
+@functools.cache
+def _kinds(kind: type) -> dict[str, Any]:
+    """What the annotations of a class stand for."""
+    return get_type_hints(kind)
+
+
+def _entries(kind: Any) -> str:
+    """A paragraph for each field, as docstrings have them."""
+    entries = (f"{one.name}: {one.metadata['help']}" for one in fields(kind) if "help" in one.metadata)
+    return "\n".join(
+        textwrap.fill(one, _WIDTH, initial_indent="    ", subsequent_indent="        ", break_on_hyphens=False)
+        for one in entries
+    )
+
+
+def _accepted(problem: str, kind: Any, words: list[Any]) -> str:
+    """What a field accepts, in words."""
+    if kind is None:
+        return f"one of {', '.join(map(str, words))}"
+    *others, last = [*(problem.split(" or ") if kind is bool else [problem]), *map(repr, words)]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _taken_apart(kind: Any) -> tuple[list[Any], Any]:
+    """Words that a field accepts, None among them, and the kind of its other values; None where there are no others."""
+    parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    others = [part for part in parts if get_origin(part) is not Literal and part is not NoneType]
+    return words + [None] * (NoneType in parts), others[0] if len(others) == 1 else Any if others else None
 
 
 def _problem(value: Any, kind: Any, metadata: Mapping[str, Any]) -> str:
     """What a value should have been; nothing where it can be used."""
-    if get_origin(kind) is Literal:
-        choices = get_args(kind)
-        return "" if value in choices else f"one of {', '.join(map(str, choices))}"
-    if kind in (bool, str):
-        return "" if isinstance(value, kind) else with_article(kind.__name__)
+    if kind is None:
+        return "another word"
+    if kind is bool:
+        return "" if isinstance(value, bool | np.bool_) else "True or False"
+    if kind is str:
+        return "" if isinstance(value, str) else "a str"
+    if kind == _VECTOR:
+        return "" if _is_vector(value) else "three finite numbers"
+    if get_origin(kind) is Sequence:
+        return _problem_of_list(value, get_args(kind)[0])
     if kind not in (int, float):
         return ""
     low, high = metadata.get("limits") or (-math.inf, math.inf)
-    if _number(value, kind) and low <= value <= high:
+    above = bool(metadata.get("above"))
+    if _is_number(value, kind) and (low < value if above else low <= value) and value <= high:
         return ""
-    return _range(kind, low, high, metadata.get("unit", ""))
+    return _range(kind, low, high, metadata.get("unit", ""), above=above)
 
 
-def _range(kind: type, low: float, high: float, unit: str) -> str:
-    noun = "a whole number" if kind is int else "a finite number"
+def _problem_of_list(value: Any, kind: Any) -> str:
+    of = kind if isinstance(kind, type) and kind is not Any else object
+    if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, of) for one in value):
+        return ""
+    return f"a list{'' if of is object else f' of {of.__name__}'}, such as [one]"
+
+
+def _is_number(value: Any, kind: type) -> bool:
+    """Whether a value is a number of that kind, and finite."""
+    return is_number(value) and isinstance(value, Integral if kind is int else Real)
+
+
+def _is_vector(value: Any) -> bool:
+    """Whether a value is three finite numbers."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return array.shape == (3,) and bool(np.isfinite(array).all())
+
+
+def _plain(value: Any, kind: Any) -> Any:
+    """A value without NumPy's kinds of numbers."""
+    if kind == _VECTOR:
+        return tuple(map(float, value))
+    return value.item() if isinstance(value, np.generic) and kind in (int, float, bool) else value
+
+
+def _range(kind: type, low: float, high: float, unit: str, *, above: bool) -> str:
+    noun, unit = "a whole number" if kind is int else "a finite number", f" {unit}" if unit else ""
     if low == -math.inf and high == math.inf:
         return noun
-    return f"{noun + ' ' if kind is int else ''}between {low:.10g} and {high:.10g}{' ' + unit if unit else ''}"
+    if high == math.inf:
+        return f"{noun} above {low:.10g}{unit}" if above else f"{noun} of {low:.10g}{unit} or more"
+    if above:
+        return f"above {low:.10g} and at most {high:.10g}{unit}"
+    return f"{noun + ' ' if kind is int else ''}between {low:.10g} and {high:.10g}{unit}"
+
+
+def _default(one: Any) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,7 @@ scenes by these protocols alone, and ask for an ability with `isinstance(scene, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, field
+from dataclasses import Field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -15,8 +15,6 @@ import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.measurement import Measurement
-from annelid.core.options import Named
-from annelid.core.parameters import require_parameters
 from annelid.core.simulation import Simulation
 
 
@@ -158,44 +156,3 @@ class Own(Protocol):
     """
 
     own_file: ClassVar[str]
-
-
-SEEDS = (0, 2**31 - 1)
-"""Limits of a seed."""
-
-
-class Checked(Named):
-    """A dataclass of parameters that refuses values which cannot be used, whoever makes it."""
-
-    def __post_init__(self) -> None:
-        require_parameters(self)
-
-
-def parameter(
-    default: Any,
-    help: str,
-    *,
-    unit: str = "",
-    range: tuple[float, float] | None = None,
-    limits: tuple[float, float] | None = None,
-    live: bool = False,
-) -> Any:
-    """A parameter of a scene, with what the command line and the viewer need to know of it.
-
-    Args:
-        default: Its default.
-        help: One line that explains it.
-        unit: Its unit.
-        range: Ends of its slider.
-        limits: Smallest and largest number that it may be; a scene that is `Checked` refuses any other, and NaN and
-            infinity in any case.
-        live: Whether `adjust(simulation, name, value)` of the scene can change it while it runs.
-    """
-    text = f"{help} [{unit}]" if unit else help
-    metadata = {"help": text, "unit": unit, "range": range, "limits": limits, "live": live}
-    return field(default=default, metadata=metadata)
-
-
-def values(scene: Parameters) -> dict[str, Any]:
-    """The values of all parameters of a scene by name."""
-    return {name: vars(scene)[name] for name in scene.__dataclass_fields__ if name in vars(scene)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import NoneType
 from typing import Any
 
@@ -10,10 +12,12 @@ import numpy as np
 import warp as wp
 
 from annelid.core.arrays import as_numbers
+from annelid.core.device import OnDevice
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.lazy import public
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.options import require_kind, spelled_out
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_step
 from annelid.fem.adjoint.sensitivity import Sensitivity
@@ -76,7 +80,6 @@ from annelid.fem.state import State
 from annelid.fem.volume import VtuSeries, write_vtu
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
-from annelid.shapes.values import step_or
 
 __all__ = [
     "BatchedSolver",
@@ -286,68 +289,52 @@ def _require_how(contact: object, settings: object) -> None:
     require_kind("settings", settings, (Settings, NoneType), "fem.Settings or None")
 
 
-@spelled_out("a simulation of a solid")
-def simulation(
-    solid: Solid,
-    *,
-    dynamic: bool = True,
-    dt: float | Auto = World.dt,
-    integrator: Integrator = World.integrator,
-    gravity: tuple[float, float, float] = World.gravity,
-    velocity_damping: float = World.velocity_damping,
-    ramp: float = World.ramp,
-    obstacles: Sequence[Obstacle] = (),
-    contact: Contact | None = None,
-    extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = (),
-    actuators: Sequence[Actuator] = (),
-    worlds: int | None = None,
-    together: Choice = "auto",
-    device: str | wp.Device = "auto",
-    threads: int | None = None,
-    linear: Linear = "auto",
-    settings: Settings | None = None,
-) -> Simulation[Solver]:
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnDevice, World):
+    """What a simulation of a solid is given besides the solid."""
+
+    dynamic: bool = parameter(
+        True, "Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change."
+    )
+    extras: Sequence[ElementSet] | Callable[[wp.Device], Sequence[ElementSet]] = parameter(
+        (), "More element sets that act on its nodes, or a function that makes them on a device."
+    )
+    actuators: Sequence[Actuator] = parameter(
+        (),
+        "Cables, chambers and forces that act on it, and slides that move what holds it; each is a channel of "
+        "`simulation.controls` that takes commands of its effort, between its limits.",
+    )
+    worlds: int | None = parameter(
+        None,
+        "Copies of the solid side by side that know nothing of each other, each with commands of its own; None for one "
+        "by itself. A solid of a batch that finds no equilibrium is lost by itself.",
+        limits=(1, math.inf),
+    )
+    together: Choice = parameter(
+        "auto",
+        "Whether worlds in motion are stepped together, in single precision, instead of one by one: True, False, a "
+        '`Together` that says how, or "auto": on CUDA, where there are several worlds of a solid for which that can be '
+        "done.",
+    )
+    linear: Linear = parameter("auto", "How linear systems are solved, see `Model`.")
+    settings: Settings | None = parameter(None, "How equilibria are found.")
+
+
+@options_of(Options)
+def simulation(solid: Solid, options: Options) -> Simulation[Solver]:
     """A simulation of a solid.
 
     For robots that follow targets or hold strokes see `inverse_simulation` and `forward_simulation`.
 
     Args:
         solid: The solid.
-        dynamic: Whether it has inertia; else it goes from equilibrium to equilibrium as its loads change.
-        dt: Time step [s]; "auto" is the default, 0.01 s.
-        integrator: "backward-euler", "midpoint" for a solid that rings, or "linearly-implicit" for steps of a bounded
-            cost; see `World`.
-        gravity: Acceleration of gravity [m/s²].
-        velocity_damping: Rate at which velocities decay [1/s], if it is dynamic.
-        ramp: Time over which loads grow from nothing to all [s].
-        obstacles: Rigid things that it touches, with friction, and at most one `ResistiveGround`, if it is dynamic.
-        contact: How it touches them, and whether it touches itself: at what gap, how stiffly; by default as mesh and
-            material say, and one piece of a mesh touches another.
-        extras: More element sets that act on its nodes, or a function that makes them on a device.
-        actuators: Cables, chambers and forces that act on it, and slides that move what holds it; each is a channel of
-            `simulation.controls` that takes commands of its effort, between its limits.
-        worlds: Copies of the solid side by side that know nothing of each other, each with commands of its own; None
-            for one by itself. A solid of a batch that finds no equilibrium is lost by itself.
-        together: Whether worlds in motion are stepped together, in single precision, instead of one by one: True,
-            False, a `Together` that says how, or "auto": on CUDA, where there are several worlds of a solid for which
-            that can be done.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        threads: CPU threads; None takes all cores.
-        linear: How linear systems are solved, see `Model`.
-        settings: How equilibria are found.
+        options: What acts on it and how it is stepped.
     """
     require_solid(solid)
-    chosen = choose_device(device)
-    _require_how(contact, settings)
-    world = World(
-        dt=step_or("dt", dt, World.dt),
-        integrator=integrator,
-        gravity=gravity,
-        velocity_damping=velocity_damping,
-        ramp=ramp,
-        obstacles=obstacles,
-        contact=contact or Contact(),
-    )
+    chosen, world = choose_device(options.device), options.part(World)
+    dynamic, integrator, worlds, settings = options.dynamic, world.integrator, options.worlds, options.settings
+    _require_how(world.contact, settings)
     require_motion(world.sand, dynamic=dynamic, integrator=integrator)
     if (world.touched or world.contact.touches_itself(solid)) and integrator != "backward-euler" and dynamic:
         raise InvalidValue(
@@ -357,16 +344,16 @@ def simulation(
     if integrator == "linearly-implicit" and dynamic and settings is not None:
         raise InvalidValue("integrator='linearly-implicit' solves once a step: leave out settings.")
     contacts = touched_by(solid, world.touched, world.contact, chosen)
-    sand = None if world.sand is None else Sand(solid, world.sand, world.dt, chosen)
-    require_kind("actuators of a solid", actuators, Sequence, "a list of actuators")
-    drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in actuators]
+    sand = None if world.sand is None else Sand(solid, world.sand, world.step, chosen)
+    drives = [drive_of(actuator, solid, chosen, np.asarray(world.gravity, float)) for actuator in options.actuators]
     if integrator == "midpoint" and dynamic and any(isinstance(drive, SlideDrive) for drive in drives):
         raise InvalidValue("the midpoint rule cannot step a hold that a Slide moves: use integrator='backward-euler'.")
-    made = extras(chosen) if callable(extras) else extras
+    made = options.extras(chosen) if callable(options.extras) else options.extras
     require_kind("extras of a solid", made, Sequence, "a list of element sets, or a function that returns one")
     added = tuple(made)
     how = how_together(
-        together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic, more=bool(added) or sand is not None,
+        options.together, solid, world, drives, chosen, worlds=worlds, dynamic=dynamic,
+        more=bool(added) or sand is not None,
         corners=contacts is not None and bool(contacts.corners),
         itself=contacts is not None and contacts.pairs is not None,
     )  # fmt: skip
@@ -374,18 +361,18 @@ def simulation(
     more += [] if contacts is None else contacts.sets
     more += [] if sand is None else [sand]
     if not dynamic:
-        if linear == "kept":
+        if options.linear == "kept":
             raise InvalidValue("linear='kept' is for a solid in motion; without motion use 'auto'.")
         if contacts is not None and contacts.bodies:
             raise InvalidValue("free bodies move, and this solid does not: use dynamic=True, or motion='fixed'.")
-        model = Model(solid, world, chosen, threads=threads, extras=more, linear=linear)
+        model = Model(solid, world, chosen, threads=options.threads, extras=more, linear=options.linear)
         return Simulation(Solver(model, settings=settings, drives=drives, worlds=worlds, contacts=contacts))
-    held = bool(solid.held.any() or solid.forces.any() or obstacles or actuators or added)
+    held = bool(solid.held.any() or solid.forces.any() or world.obstacles or options.actuators or added)
     warn_of_falling("the solid", world.gravity, held=held, stacklevel=3)
-    warn_of_step(world.dt, stacklevel=3)
+    warn_of_step(world.step, stacklevel=3)
     inertia = Inertia(solid, world, chosen)
-    in_motion = linear_in_motion(linear, solid, touches=contacts is not None and sand is None and how is None)
-    model = Model(solid, world, chosen, threads=threads, extras=[*more, inertia], linear=in_motion)
+    in_motion = linear_in_motion(options.linear, solid, touches=contacts is not None and sand is None and how is None)
+    model = Model(solid, world, chosen, threads=options.threads, extras=[*more, inertia], linear=in_motion)
     if how is not None:
         return Simulation(
             BatchedSolver(

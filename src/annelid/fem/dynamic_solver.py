@@ -72,7 +72,7 @@ class DynamicSolver(Solver):
                 f"the world has the integrator {model.world.integrator!r}, the solver steps by {self.integrator!r}: "
                 "take fem.simulation, which makes both alike."
             )
-        needed = stage_of(self.integrator) * model.world.dt
+        needed = stage_of(self.integrator) * model.world.step
         if inertia.dt != needed:
             raise InvalidValue(f"the inertia is made for dt = {inertia.dt:g} s, the world needs {needed:g} s.")
         self.inertia = inertia

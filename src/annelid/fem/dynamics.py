@@ -37,7 +37,7 @@ class Inertia(ElementSet):
     """
 
     def __init__(self, solid: Solid, world: World, device: wp.Device) -> None:
-        dt, damping, count = stage_of(world.integrator) * world.dt, world.velocity_damping, solid.node_count
+        dt, damping, count = stage_of(world.integrator) * world.step, world.velocity_damping, solid.node_count
         nodes, shares = masses(solid)
         super().__init__(nodes, device)
         self.dt, self.damping = dt, damping

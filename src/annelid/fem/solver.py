@@ -50,7 +50,7 @@ from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import Sunk
 from annelid.fem.solid import Solid
 from annelid.fem.state import OneSolve, State
-from annelid.fem.world import World
+from annelid.fem.world import USUAL_STEP, World
 from annelid.shapes import Obstacle
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.shapes.values import as_vector
@@ -116,7 +116,7 @@ class Solver:
         actuators = [drive.actuator for drive in self.drives]
         self.channels = Channels(actuators, [actuator.limits() for actuator in actuators])
         self.model, self.device = model, model.device
-        self.dt, self.ramp = model.world.dt, model.world.ramp
+        self.dt, self.ramp = model.world.step, model.world.ramp
         self.newton = self._made_newton(settings)
         self.readout = Readout(model) if contacts is None else Readout(model, contacts.outer, contacts.surface)
         self._adjustment = self._made_adjustment()
@@ -308,8 +308,8 @@ class Solver:
 
     def explain_step(self) -> StepReport:
         """What limits the time step: nothing, since steps are implicit."""
-        rule = f"steps of a solid are implicit and stable at any length: {World.dt:g} s, or less for fast motions"
-        return StepReport(self.dt, World.dt, rule)
+        rule = f"steps of a solid are implicit and stable at any length: {USUAL_STEP:g} s, or less for fast motions"
+        return StepReport(self.dt, USUAL_STEP, rule)
 
     def fingerprint(self) -> str:
         """Identity of the model, of what acts on it and of how it is stepped, for checkpoints."""

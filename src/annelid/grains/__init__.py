@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import warp as wp
 
+from annelid.core.device import OnDevice
 from annelid.core.lazy import public
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.options import require_kind
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.apart import push_apart
 from annelid.grains.bed import Bed
 from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.controls import (
-    AnyControl,
     BodyControl,
     force_control,
     spin_control,
@@ -45,7 +47,7 @@ from annelid.grains.sensors import (
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
-from annelid.shapes import Medium, Obstacle, ResistiveGround
+from annelid.shapes import Medium, ResistiveGround
 
 __all__ = [
     "GLASS",
@@ -92,67 +94,40 @@ __all__ = [
 __dir__ = public(__name__)
 
 
-@spelled_out("a simulation of grains")
-def simulation(
-    bed: Bed,
-    *,
-    dt: float | Auto = World.dt,
-    gravity: tuple[float, float, float] = World.gravity,
-    obstacles: Sequence[Obstacle] = (),
-    method: str = World.method,
-    iterations: int | None = World.iterations,
-    tolerance: float | None = World.tolerance,
-    converge: bool | Auto = World.converge,
-    softness: float = World.softness,
-    correction: float | None = World.correction,
-    skin: float | None = World.skin,
-    period: tuple[float, float, float] = World.period,
-    too_fast: str = World.too_fast,
-    contact_step: float | None = World.contact_step,
-    controls: Sequence[AnyControl] = (),
-    worlds: int = 1,
-    world_of: np.ndarray | None = None,
-    overlapping: str = "refuse",
-    device: str | wp.Device = "auto",
-    threads: int | None = None,
-) -> Simulation[Solver]:
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnDevice, World):
+    """What a simulation of grains is given besides the grains."""
+
+    worlds: int = parameter(
+        1,
+        "Copies of bed and bodies side by side that do not touch; each takes commands of its own.",
+        limits=(1, math.inf),
+    )
+    world_of: np.ndarray | None = parameter(
+        None,
+        "World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not copied "
+        "either and name their worlds (`Rigid.world`).",
+    )
+    overlapping: Literal["refuse", "push", "allow"] = parameter(
+        "refuse", 'What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".'
+    )
+
+
+@options_of(Options)
+def simulation(bed: Bed, options: Options) -> Simulation[Solver]:
     """A simulation of grains and bodies.
 
     Args:
         bed: The grains.
-        dt: Time step [s]; "auto" takes the longest that keeps overlaps near a hundredth of a diameter.
-        gravity: Acceleration of gravity [m/s²].
-        obstacles: What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`.
-        method: "nonsmooth", "paper" or "hertz"; see `World`.
-        iterations: Sweeps over all contacts in a step; see `World` for what None takes.
-        tolerance: Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done.
-        converge: Whether sweeps go on until a step is solved; "auto" does so beside free bodies, see `World`.
-        softness: Compliance of contacts, in units of the lighter grain's inverse mass.
-        correction: Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.
-        skin: How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where
-            grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is
-            fast may move further.
-        period: Lengths after which space repeats along x, y, z [m]; 0 for none.
-        too_fast: What to do when a grain moves by more than its radius in a step, or a body by more than the thinnest
-            is thick: "warn", "stop" or "substep".
-        contact_step: Contacts are as stiff as in a step of this length [s]; None is the step itself, see `World`.
-        controls: Channels that move driven bodies and pull free ones, see `velocity_control` and `force_control`, and
-            joints of robots, see `annelid.shapes.articulated.joint_controls`.
-        worlds: Copies of bed and bodies side by side that do not touch; each takes commands of its own.
-        world_of: World of each grain, shape [n], of a bed that is not to be copied; without `worlds`, bodies are not
-            copied either and name their worlds (`Rigid.world`).
-        overlapping: What to do with grains that start deep in each other or in a body: "refuse", "push" or "allow".
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        threads: CPU threads; None takes all cores.
+        options: Where they live and how they are stepped.
     """
     require_kind("the bed", bed, Bed, "a grains.Bed")
-    world = World(
-        dt=dt, gravity=gravity, obstacles=obstacles, method=method, iterations=iterations, tolerance=tolerance,
-        converge=converge, softness=softness, correction=correction, skin=skin, period=period, too_fast=too_fast,
-        contact_step=contact_step, controls=controls,
+    model = Model(
+        bed, world=options.part(World), worlds=options.worlds, world_of=options.world_of,
+        overlapping=options.overlapping, device=options.device,
     )  # fmt: skip
-    model = Model(bed, world=world, worlds=worlds, world_of=world_of, overlapping=overlapping, device=device)
     warn_of_beginnings(model, stacklevel=3)
-    made = Simulation(Solver(model, threads=threads))
-    lead_joints(made, controls)
+    made = Simulation(Solver(model, threads=options.threads))
+    lead_joints(made, options.controls)
     return made

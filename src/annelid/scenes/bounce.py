@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.shapes import Rigid, ground
 

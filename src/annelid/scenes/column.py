@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid import grains
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
 from annelid.grains.heaps import Heap, heap

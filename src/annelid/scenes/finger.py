@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.parameters import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.finger import finger
 from annelid.scenes.support.reaching import Reaching, recorded, write_actuation

@@ -13,7 +13,7 @@ from annelid import coupling, grains, robots, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.loading import once
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.shapes import Box, Surface

@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 
 

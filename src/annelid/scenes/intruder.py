@@ -12,7 +12,7 @@ import numpy as np
 from annelid import grains
 from annelid.core.errors import BedTooSmall, InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots import Sandbox
 from annelid.shapes import Box, Cylinder, ResistiveGround, Rigid, Shape, Sphere, Surface, TriangleMesh

@@ -10,7 +10,7 @@ import numpy as np
 
 from annelid import coupling, grains, robots
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.robots.pneumatic_worm import PneumaticWorm

@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.parameters import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.pusher import pusher
 from annelid.robots.things import mug

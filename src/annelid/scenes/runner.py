@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.runner import LEGS, LENGTH, runner
 from annelid.shapes import ground

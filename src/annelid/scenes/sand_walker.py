@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.start import on_purpose
 from annelid.scenes.walker import Walker

@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import coupling, springs
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.sand_worm import BuriedWorm
 from annelid.robots.sandbox import require_medium

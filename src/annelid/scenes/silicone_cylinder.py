@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
 from annelid.shapes import tet_hollow_cylinder

@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import control, fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.crawler import Crawler, crawler
 from annelid.shapes import ground

@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid import fem
 from annelid.core.measurement import Measurement
-from annelid.core.scene import parameter
+from annelid.core.parameters import parameter
 from annelid.core.simulation import Simulation
 from annelid.robots.trunk import trunk
 from annelid.scenes.support.reaching import Reaching, largest_miss, recorded, write_actuation

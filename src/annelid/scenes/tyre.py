@@ -11,7 +11,7 @@ import numpy as np
 from annelid import coupling, grains, robots, springs
 from annelid.core.measurement import Measurement
 from annelid.core.memory import require_memory
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.materials import material
 from annelid.shapes import Cylinder, Rigid, Surface

@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import voxels3d
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.shapes import ground
 

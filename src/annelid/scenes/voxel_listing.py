@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from annelid import control, voxels
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.voxels.tasks import Locomotion
 

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from annelid import control, grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, Checked, parameter
+from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.robots import Sandbox
 from annelid.shapes import ResistiveGround, Rigid, Surface, TriangleMesh, turned_about

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from annelid.core.arrays import as_numbers
+from annelid.core.device import OnDevice
 from annelid.core.device import device as choose_device
 from annelid.core.lazy import public
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.options import require_kind
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_far
-from annelid.shapes.values import require_count, step_or
 from annelid.voxels import evogym, sensors
 from annelid.voxels.energy import energy_of
 from annelid.voxels.material import Voxel
 from annelid.voxels.model import Model
 from annelid.voxels.objects import Box
-from annelid.voxels.obstacles import Obstacle
 from annelid.voxels.reading import highest, orientation_of, position_of, readings_of, velocity_of
 from annelid.voxels.readout import Readout
 from annelid.voxels.ready import biped, box, random_body, tripod, worm
@@ -64,65 +65,51 @@ __all__ = [
 __dir__ = public(__name__)
 
 
-@spelled_out("a simulation of voxels")
-def simulation(
-    robots: Robot | Sequence[Robot],
-    *,
-    dt: float | Auto = World.dt,
-    control_interval: int = World.control_interval,
-    precision: str = World.precision,
-    gravity: tuple[float, float, float] = World.gravity,
-    obstacles: Sequence[Obstacle] = (),
-    substeps: int | None = None,
-    work: bool = World.work,
-    watch: bool = World.watch,
-    together: bool = False,
-    positions: Any = None,
-    worlds: int = 1,
-    device: str | wp.Device = "auto",
-    threads: int | None = None,
-    lanes: int | None = None,
-    shared: bool = True,
-) -> Simulation[Solver]:
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnDevice, World):
+    """What a simulation of voxels is given besides robots."""
+
+    together: bool = parameter(False, "Whether the robots share one world, where they can touch.")
+    positions: Any = parameter(
+        None,
+        "Lower left corner of each robot [m], shape [robots, 2]; by default they begin 1 m above the ground, and side "
+        "by side where they are together.",
+    )
+    worlds: int = parameter(
+        1,
+        "Number of independent copies of one robot, or of robots that are together; each moves to the bit as it would "
+        "alone.",
+        limits=(1, math.inf),
+    )
+    lanes: int | None = parameter(
+        None, "CUDA threads a world; None chooses by the size of the robots.", limits=(1, 1024)
+    )
+    shared: bool = parameter(True, "Whether working data may lie in shared memory (CUDA).")
+
+
+@options_of(Options)
+def simulation(robots: Robot | Sequence[Robot], options: Options) -> Simulation[Solver]:
     """A simulation of robots.
 
     Args:
         robots: One robot or many; many live each in a world of their own unless they are `together`.
-        dt: Time step [s]; "auto" is the default, 1/60 s.
-        control_interval: Steps between two calls of the controllers: with c they are called every c + 1 steps.
-        precision: "float32" or "float64".
-        gravity: Acceleration of gravity [m/s²], along z.
-        obstacles: What robots can touch: a terrain, such as `terrain("flat")`, and boxes; nothing without.
-        substeps: Substeps of a step; None takes as many as the stiffest voxel needs.
-        work: Whether the work of actuation is summed, which costs time.
-        watch: Whether the extremes of a run are kept: heights, swings, contacts with the ground.
-        together: Whether the robots share one world, where they can touch.
-        positions: Lower left corner of each robot [m], shape [robots, 2]; by default they begin 1 m above the ground,
-            and side by side where they are together.
-        worlds: Number of independent copies of one robot, or of robots that are together; each moves to the bit as it
-            would alone.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        threads: CPU threads; None takes all cores.
-        lanes: CUDA threads a world; None chooses by the size of the robots.
-        shared: Whether working data may lie in shared memory (CUDA).
+        options: What surrounds them and how they are stepped.
     """
     group = list(robots) if isinstance(robots, Iterable) else [robots]
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels.Robot")
-    each = [group] if together else [[robot] for robot in group]
+    world, worlds, positions = options.part(World), options.worlds, options.positions
+    each = [group] if options.together else [[robot] for robot in group]
     require_copies(worlds, len(each), sum(robot.voxel_count for robot in group))
     where = None if positions is None else np.tile(as_numbers("positions", positions), (worlds, 1))
-    if lanes is not None:
-        require_count("lanes", lanes, least=1, most=1024)
-    world = World(
-        dt=step_or("dt", dt, World.dt), control_interval=control_interval, precision=precision, gravity=gravity,
-        obstacles=obstacles, substeps=substeps, work=work, watch=watch,
-    )  # fmt: skip
-    model = Model(each * worlds, world, choose_device(device), positions=where, lanes=lanes, shared=shared)
-    held = bool(obstacles) or all(robot.loads or robot.fixed.any() for robot in group)
+    model = Model(
+        each * worlds, world, choose_device(options.device), positions=where, lanes=options.lanes, shared=options.shared
+    )
+    held = bool(world.obstacles) or all(robot.loads or robot.fixed.any() for robot in group)
     warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
     if model.numpy_real is np.float32:
         pitch = min(material.side_length for robot in group for material in robot.materials)
         remedy = "place it near the origin with positions=, or give precision='float64'"
         warn_of_far("the robot", model.corners, pitch, remedy, stacklevel=3)
-    return Simulation(Solver(model, threads=threads))
+    return Simulation(Solver(model, threads=options.threads))

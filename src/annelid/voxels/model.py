@@ -155,7 +155,7 @@ class Model:
             key = tuple(robot.body_key for robot in robots)
             if key not in keys:
                 keys[key] = len(self.shapes)
-                self.shapes.append(compile_shape(robots, self.world.boxes, self.world.dt))
+                self.shapes.append(compile_shape(robots, self.world.boxes, self.world.step))
             shape_of.append(keys[key])
         self.shape_of = np.array(shape_of)
         self.first_body = _starts(np.array([s.body_count for s in self.shapes])[self.shape_of])
@@ -216,7 +216,7 @@ class Model:
             voxels[pick],
             materials[pick],
         )
-        step, given = self.world.dt, self.world.substeps
+        step, given = self.world.step, self.world.substeps
         worlds["substeps"] = np.array([given or shape.substeps(step) for shape in shapes])[pick]
         worlds["brain"], worlds["brain_count"] = self.first_robot[:-1], np.diff(self.first_robot)
         worlds["object"] = worlds["body_count"] - len(self.world.boxes)
@@ -235,7 +235,7 @@ class Model:
             setattr(tables, name, self._array(np.concatenate([*begins, ahead[-1:]]), wp.int32))
         tables.loads, tables.load_end = self._loads()
         tables.gravity = types.vec2(0.0, self.world.gravity[2])
-        tables.dt, tables.interval = self.world.dt, self.interval
+        tables.dt, tables.interval = self.world.step, self.interval
         tables.channel_of = self._array(self.channel_of, wp.int32)
         tables.channel_count = len(self.controls)
         tables.watched = int(self.world.watch)
@@ -254,7 +254,7 @@ class Model:
                     turned = np.stack([arm[:, 0] * f[:, 1] - arm[:, 1] * f[:, 0], (arm * f).sum(axis=1)], axis=1)
                     np.add.at(loads, body, np.concatenate([f, turned], axis=1))
                     if np.isfinite(load.seconds):
-                        ends[body] = round(load.seconds / self.world.dt + 0.5 + 1e-9)
+                        ends[body] = round(load.seconds / self.world.step + 0.5 + 1e-9)
         return self._array(loads, self.types.vec4), wp.array(ends, dtype=wp.int64, device=self.device)
 
     def _upload_sensors(self) -> tuple[int, Any]:

@@ -32,7 +32,7 @@ def require_substeps(model: Model, ranges: Mapping[str, tuple[float, float]]) ->
     """Refuse ranges in which some world would need more substeps than a step has."""
     stiffest, lightest = ranges["stiffness"][1], ranges["mass"][0]
     slower = ranges["damping"][1] / ranges["stiffness"][0]
-    dt, given = model.world.dt, model.world.substeps
+    dt, given = model.world.step, model.world.substeps
     for shape in model.shapes:
         wanted = shape.substeps(dt, quicker=(stiffest / lightest) ** 0.5, slower=slower)
         if wanted > (given or shape.substeps(dt)):

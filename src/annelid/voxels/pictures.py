@@ -57,7 +57,7 @@ class Painter:
         if look.lines:
             parts.append(self._lines(state))
         step = int(state.clock.numpy()[0])
-        return Snapshot(step * self.model.world.dt, step, tuple(parts), self._numbers(state, areas))
+        return Snapshot(step * self.model.world.step, step, tuple(parts), self._numbers(state, areas))
 
     def scenery(self) -> Scenery:
         """The same as cameras and lidars among the sensors see it."""

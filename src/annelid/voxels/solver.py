@@ -30,7 +30,7 @@ from annelid.voxels.parameters import parameters_of, require_substeps
 from annelid.voxels.pictures import Painter
 from annelid.voxels.readout import Readout
 from annelid.voxels.stability import explain_step
-from annelid.voxels.world import World
+from annelid.voxels.world import USUAL_STEP
 
 
 @dataclass
@@ -86,7 +86,7 @@ class Solver:
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self.model, self.device = model, model.device
-        self.dt = model.world.dt
+        self.dt = model.world.step
         self.threads = min(thread_count(threads), len(model.worlds))
         self.batch = model.interval
         self._team = None if self.device.is_cuda else Team(self.threads)
@@ -246,7 +246,7 @@ class Solver:
     def explain_step(self) -> StepReport:
         """What limits the substeps into which steps are divided."""
         world, kinds = self.model.world, dict.fromkeys(kind for shape in self.model.shapes for kind in shape.kinds)
-        return explain_step(world.dt, world.substeps, World.dt, tuple(kinds))
+        return explain_step(world.step, world.substeps, USUAL_STEP, tuple(kinds))
 
     def fingerprint(self) -> str:
         """Identity of the model, for checkpoints."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import warp as wp
 
+from annelid.core.device import OnDevice
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
 from annelid.core.lazy import public
 from annelid.core.memory import require_memory
-from annelid.core.numbers import is_whole
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.options import require_kind
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_matter, warn_of_size
-from annelid.shapes import Obstacle
 from annelid.voxels3d.files.folders import read_folder, run_setups
 from annelid.voxels3d.files.formulas import Formula
 from annelid.voxels3d.files.history import History, HistoryWriter, read_history
@@ -33,7 +34,7 @@ from annelid.voxels3d.robot import Robot, largest_connected
 from annelid.voxels3d.sensors import energy_of, orientation_of, position_of, strain_of, touch_of, velocity_of
 from annelid.voxels3d.solver import Solver, State
 from annelid.voxels3d.voxel import Voxel
-from annelid.voxels3d.world import Collisions, Links, Skin, World
+from annelid.voxels3d.world import World
 
 __all__ = [
     "Formula",
@@ -75,70 +76,44 @@ __dir__ = public(__name__)
 _BYTES_A_VOXEL = 500  # while worlds are compiled, about
 
 
-@spelled_out("a simulation of 3-D voxels")
-def simulation(
-    robots: Robot | Sequence[Robot],
-    *,
-    dt: float | Auto = "auto",
-    precision: str = World.precision,
-    gravity: tuple[float, float, float] = World.gravity,
-    obstacles: Sequence[Obstacle] = (),
-    links: Links = World.links,
-    collisions: Collisions = World.collisions,
-    force_field: Sequence[Formula] = World.force_field,
-    fluid: float = World.fluid,
-    skin: Skin = World.skin,
-    positions: Any = None,
-    worlds: int = 1,
-    device: str | wp.Device = "auto",
-    threads: int | None = None,
-) -> Simulation[Solver]:
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnDevice, World):
+    """What a simulation of 3-D voxels is given besides robots."""
+
+    positions: Any = parameter(
+        None, "Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3]."
+    )
+    worlds: int = parameter(
+        1, "Number of copies of the robots; each moves to the bit as it would alone.", limits=(1, math.inf)
+    )
+
+
+@options_of(Options)
+def simulation(robots: Robot | Sequence[Robot], options: Options) -> Simulation[Solver]:
     """A simulation of robots.
 
     Args:
         robots: One robot or many, each in a world of its own where `collisions` is not "all": none is aware of another.
-        dt: Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels,
-            or 0.9 of the stable one where that is shorter.
-        precision: "float32" or "float64".
-        gravity: Acceleration of gravity [m/s²].
-        obstacles: What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and a
-            `ResistiveGround`; nothing without.
-        links: "balanced" links conserve angular momentum; "compatible" ones have the moments of Voxelyze, which do not
-            where links are stretched.
-        collisions: "none" of the voxels touch each other; with "self" those of a robot do; with "all" the robots share
-            a world and touch each other too.
-        force_field: Formulas of the force on each voxel along x, y and z [N], from its place x, y, z [m] and the time t
-            [s]; none without.
-        fluid: Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]: it
-            pushes on open faces that move into it. It does not carry them: with neutral buoyancy there is no gravity.
-        skin: How pictures show robots: "blocky", or "smooth", which rounds them off.
-        positions: Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3].
-        worlds: Number of copies of the robots; each moves to the bit as it would alone.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        threads: CPU threads; None takes all cores.
+        options: What surrounds them and how they are stepped.
     """
     group = list(robots) if isinstance(robots, Iterable) else [robots]
     for robot in group:
         require_kind("each robot", robot, Robot, "a voxels3d.Robot")
-    if not is_whole(worlds, 1):
-        raise InvalidValue(f"worlds must be a whole number of 1 or more, not {worlds!r}.")
+    worlds, world = options.worlds, options.part(World)
     needed = float(worlds) * _BYTES_A_VOXEL * sum(robot.voxel_count for robot in group)
     require_memory(f"a simulation of {worlds} worlds of {len(group)} robots", needed, "simulate fewer worlds")
-    world = World(
-        dt=dt, precision=precision, gravity=gravity, obstacles=obstacles, links=links, collisions=collisions,
-        force_field=force_field, fluid=fluid, skin=skin,
-    )  # fmt: skip
-    where = None if positions is None else np.tile(_places(positions, len(group)), (worlds, 1))
-    share = len(group) if collisions == "all" else 1
-    model = Model(group * worlds, world, choose_device(device), positions=where, group=share)
-    held = bool(obstacles or force_field) or all(robot.holds or robot.pushes for robot in group)
+    where = None if options.positions is None else np.tile(_places(options.positions, len(group)), (worlds, 1))
+    share = len(group) if world.collisions == "all" else 1
+    model = Model(group * worlds, world, choose_device(options.device), positions=where, group=share)
+    held = bool(world.obstacles or world.force_field) or all(robot.holds or robot.pushes for robot in group)
     widest = max((robot.side_length * float(max(robot.grid.shape)) for robot in group), default=0.0)
     warn_of_size("a robot", widest, stacklevel=3)
     for each in dict.fromkeys(material for robot in group for material in robot.materials):
         warn_of_matter(each.name or "of a voxel", each.density, each.youngs_modulus, stacklevel=3)
     warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
     warn_of_beginnings(world.contacts, model.places, stacklevel=3)
-    return Simulation(Solver(model, threads=threads))
+    return Simulation(Solver(model, threads=options.threads))
 
 
 def _places(positions: Any, count: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from annelid.commands.soaking.tower import Tower, TowerScene, scene_of
 from annelid.commands.soaking.visit import Visit, until
 from annelid.commands.soaking.wanted import want
-from annelid.core.scene import values
+from annelid.core.parameters import values
 
 _VALUES = {"gravity": np.arange(3.0, 14.0, 1.5), "wind": np.arange(-2.0, 2.5, 0.5)}
 _FEWEST_COLORS = 20

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from annelid import springs
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.core.simulation import Simulation
 
 Tower = Simulation[springs.Solver]

@@ -67,7 +67,7 @@ class Steps:
         self.model, self.device, self.worlds, self.settings = model, model.device, worlds, settings
         count = model.node_count
         self._width = filled(worlds, self.device)
-        touching = contacts, worlds, self._width, count, model.world.dt, self.device
+        touching = contacts, worlds, self._width, count, model.world.step, self.device
         self._contact = TouchingWorlds(*touching)
         self._bodies = self._contact.bodies
         self._all = count + 2 * self._bodies.count  # a body is two more nodes
@@ -89,7 +89,7 @@ class Steps:
             self._woodbury = Woodbury(inverse, settings.product, *taken, rounded=rounded)
         self._features = replace(self._lists.features, touch=self._contact.there, bodies=self._bodies.count > 0)
         self._chunks = -(-self._all // nodal.CHUNK) + int(self._features.bodies)  # theirs are the last
-        self._dt = model.world.dt
+        self._dt = model.world.step
         self._rates = [wp.float32(inertia.dt**-2), wp.float32(inertia.damping / inertia.dt)]
         size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._least = wp.float32(model.solid.mass * (_ROUNDING * size / inertia.dt) ** 2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from annelid.core.errors import InvalidValue
-from annelid.core.scene import Checked, parameter
+from annelid.core.parameters import Checked, parameter
 from annelid.shapes import Box, Capsule, Cylinder, Sphere, TriangleMesh, ground
 from annelid.shapes.lattice import Solid
 

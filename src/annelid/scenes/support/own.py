@@ -14,7 +14,8 @@ from typing import Any, get_type_hints
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.measurement import Measurement, hyphened
 from annelid.core.own_files import load_own, split_own
-from annelid.core.scene import Scene, parameter, values
+from annelid.core.parameters import parameter, values
+from annelid.core.scene import Scene
 from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
 from annelid.scenes.support.own_tasks import task_scene

@@ -15,7 +15,7 @@ from annelid.control import Controller, connect, read_controller
 from annelid.control.loop import Policy
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
-from annelid.core.scene import SEEDS, parameter, values
+from annelid.core.parameters import SEEDS, parameter, values
 from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
 from annelid.envs.task_options import Member, task_options

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from annelid import fem
 from annelid.core.files import replaced
-from annelid.core.scene import Checked
+from annelid.core.parameters import Checked
 from annelid.core.simulation import Simulation
 
 

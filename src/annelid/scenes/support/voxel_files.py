@@ -14,7 +14,8 @@ from annelid import voxels3d
 from annelid.core.errors import PartlyUsed
 from annelid.core.files import replaced
 from annelid.core.measurement import Measurement
-from annelid.core.scene import Checked, Scene, parameter
+from annelid.core.parameters import Checked, parameter
+from annelid.core.scene import Scene
 from annelid.core.simulation import Simulation
 from annelid.voxels3d.files.folders import history_of
 from annelid.voxels3d.files.report import write_report

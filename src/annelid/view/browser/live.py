@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from annelid.core.errors import UnknownName, ViewerFailed
-from annelid.core.scene import Adjustable, Buildable, WithStatus, values
+from annelid.core.parameters import values
+from annelid.core.scene import Adjustable, Buildable, WithStatus
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.browser.commands import Commands

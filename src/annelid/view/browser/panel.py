@@ -11,7 +11,7 @@ from dataclasses import Field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.scene import values
+from annelid.core.parameters import values
 
 Changed = Callable[[str, Any], None]
 

@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from annelid.core.errors import AnnelidError
-from annelid.core.scene import FromFile, values
+from annelid.core.parameters import values
+from annelid.core.scene import FromFile
 from annelid.materials import names
 from annelid.view.browser.page import Page
 from annelid.view.browser.runner import Runner
