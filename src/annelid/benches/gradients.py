@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import warp as wp
@@ -13,6 +13,7 @@ import warp as wp
 from annelid import Rollout, Simulation, Travel, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.options import Precision
 from annelid.shapes import Plane
 
 _CONTROLS = 3
@@ -39,7 +40,7 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
             f"{options.robots} not negative."
         )
     most = 3.0 if device.is_cuda else 3.2
-    for precision in ("float32", "float64"):
+    for precision in get_args(Precision):
         walker = _walker(springs.block((12, 4, 4), damping=2.0, stiffness=1e3), device, threads, precision)
         rollout = Rollout(walker, options.steps)
         given = {name: rollout.value(name) for name in (*_SPRING, *_MASS, "positions", "velocities")}
@@ -62,7 +63,7 @@ def _robot() -> springs.Body:
 
 
 def _walker(
-    body: springs.Body, device: wp.Device, threads: int | None, precision: str, worlds: int | None = None
+    body: springs.Body, device: wp.Device, threads: int | None, precision: Precision, worlds: int | None = None
 ) -> Simulation[springs.Solver]:
     """A body on the ground that commands stretch in three parts."""
     middle = body.positions[body.springs].mean(axis=1)[:, 0]

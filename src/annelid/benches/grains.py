@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import warp as wp
@@ -19,6 +19,7 @@ from annelid.core.options import Auto
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
 from annelid.grains.filling import jittered_lattice
+from annelid.grains.world import Method
 from annelid.scenes.gears import Gears
 from annelid.shapes import Rigid, box_walls
 
@@ -167,9 +168,11 @@ def _searches(device: wp.Device, threads: int | None, options: Options) -> Itera
 def _methods(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """The same bed by each method, at a step of its own: rate, speed against real time, and how it lies at the end."""
     bed, walls = bed_of(2_000)
-    steps: dict[str, float | Auto] = {"nonsmooth": "auto", "paper": 5e-4, "hertz": "auto"}
-    for method, dt in steps.items():
-        simulation = grains.simulation(bed, obstacles=walls, method=method, dt=dt, device=device, threads=threads)
+    steps: dict[Method, float | Auto] = {"nonsmooth": "auto", "paper": 5e-4, "hertz": "auto"}
+    for method in get_args(Method):
+        simulation = grains.simulation(
+            bed, obstacles=walls, method=method, dt=steps[method], device=device, threads=threads
+        )
         simulation.run(options.settle)
         rate = steps_per_second(simulation, 0.5 * options.seconds, statistic="mean")
         yield Measurement(f"method-{method}", len(bed) * rate, "grain-steps/s")

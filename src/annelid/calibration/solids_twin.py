@@ -23,7 +23,6 @@ from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.drives import SlideDrive, drive_of
 from annelid.fem.solver import require_exerting
 from annelid.materials import Material
-from annelid.shapes.values import step_or
 
 OF_MATERIAL = ("youngs_modulus", "poisson_ratio", "density")
 OF_WORLD = ("velocity_damping",)
@@ -65,7 +64,7 @@ class SolidsTwin:
         self._actuators: Sequence[Actuator] = self._options.pop("actuators", ())
         self._extras = self._options.pop("extras", ())
         self._device = choose_device(self._options.get("device", "auto"))
-        self._step = step_or("dt", self._options.pop("dt", "auto"), fem.World.dt)
+        self._step = fem.World(dt=self._options.pop("dt", "auto")).step
 
     def require(self, solid: fem.Solid) -> None:
         """Refuse pressures of cavities that a solid does not have, and commands that no actuator of it can follow."""

@@ -17,8 +17,7 @@ from annelid.grains.rigid import Touched, touched_by_grains
 from annelid.shapes import Obstacle
 from annelid.shapes.values import Vector
 
-METHODS = ("nonsmooth", "paper", "hertz")
-TOO_FAST = ("warn", "stop", "substep")
+Method = Literal["nonsmooth", "paper", "hertz"]
 
 
 @documented
@@ -37,7 +36,7 @@ class World(Brief, Checked):
     obstacles: Sequence[Obstacle] = parameter(
         (), "What grains touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`."
     )
-    method: Literal["nonsmooth", "paper", "hertz"] = parameter(
+    method: Method = parameter(
         "nonsmooth",
         '"nonsmooth" (hard contacts by impulses), "paper" (GranularGym\'s Algorithm 1), or "hertz" (Hertz-Mindlin '
         "penalty forces, for reference).",

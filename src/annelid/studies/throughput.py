@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import warp as wp
@@ -19,7 +19,7 @@ from annelid.core.timing import steps_per_second
 from annelid.shapes.values import require_count
 from annelid.studies.support.plots import COLORS, figure
 
-INTEGRATORS = ("symplectic", "verlet", "rk4")
+INTEGRATORS: tuple[Literal["symplectic", "verlet", "rk4"], ...] = ("symplectic", "verlet", "rk4")
 BODY = (321, 5, 5)
 """The body of Cronos, Table 3: 8,000 free masses and 25 held ones."""
 _STEPS = (1e-5, 5e-5, 1e-4)  # time steps of Titan's figure [s]

@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.archives import Kind, read_archive, write_archive
 from annelid.core.errors import FileFormatError
+from annelid.core.options import Precision
 from annelid.voxels3d.codesign.batch import Ground
 from annelid.voxels3d.codesign.bodies import random_bodies
 from annelid.voxels3d.codesign.network import Network, random_weights
@@ -44,7 +45,7 @@ class Task:
     hidden: tuple[int, ...]
     device: wp.Device
     threads: int
-    precision: str = "float32"
+    precision: Precision = "float32"
 
     @property
     def ground(self) -> Ground:

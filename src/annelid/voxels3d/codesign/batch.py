@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import warp as wp
 
+from annelid.core.options import Precision
 from annelid.shapes import Plane
 from annelid.voxels3d.adjoint.motion import Bodies
 from annelid.voxels3d.model import Model
@@ -38,7 +39,7 @@ class Ground:
         precision: "float32" or "float64".
     """
 
-    def __init__(self, device: wp.Device, precision: str = "float32") -> None:
+    def __init__(self, device: wp.Device, precision: Precision = "float32") -> None:
         world = World(dt=STEP, precision=precision, obstacles=[Plane()])
         self.model = Model([Robot(np.zeros((2, 1, 1), int), (MUSCLE,), SIDE)], world, device)
         self.device, self.real = device, self.model.real

@@ -15,6 +15,7 @@ import warp as wp
 from annelid.core.device import device as choose_device
 from annelid.core.errors import FileFormatError, PartlyUsed
 from annelid.core.files import as_path
+from annelid.core.options import Precision
 from annelid.voxels3d.files.history import HistoryWriter
 from annelid.voxels3d.files.parts import Parts
 from annelid.voxels3d.files.robots import Setup, setup_of
@@ -63,7 +64,7 @@ def run_setups(
     setups: Sequence[Setup],
     *,
     links: Links = "compatible",
-    precision: str = "float32",
+    precision: Precision = "float32",
     device: str | wp.Device = "auto",
     threads: int | None = None,
     seconds: float | None = None,
@@ -108,7 +109,7 @@ def history_of(setup: Setup, readout: Readout, world: int, file: TextIO) -> Hist
 
 
 def _prepared(
-    group: list[Setup], links: Links, precision: str, device: str | wp.Device, threads: int | None,
+    group: list[Setup], links: Links, precision: Precision, device: str | wp.Device, threads: int | None,
     seconds: float | None, histories: Path | None, open_files: ExitStack,
 ) -> tuple[Solver, list[Trial]]:  # fmt: skip
     """A solver with a world for each robot of a group, and their trials."""
