@@ -137,9 +137,10 @@ def test_what_soft_robots_do_not_touch_is_named(obstacle: Obstacle, missing: str
         robot_among([obstacle])
 
 
-def test_a_soft_robot_says_that_it_slides() -> None:
-    with pytest.raises(InvalidValue, match=r"without friction, and obstacle 0, a Plane, has 0.6: leave it out, or"):
-        robot_among([ground(friction=0.6)])
+def test_a_soft_robot_touches_with_the_friction_that_an_obstacle_states() -> None:
+    rubbing, smooth = (robot_among([ground(friction)]).solver.robot for friction in (0.6, 0.0))
+    assert (rubbing.touched is None, smooth.touched is None) == (False, True)
+    np.testing.assert_allclose(rubbing.touched.nodes.frictions, 0.6)
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,6 @@ def _require_touchable(rigid: Rigid, what: str) -> None:
         raise InvalidValue(f"soft robots live in one world, and {what}, names world {rigid.world}: use world=0.")
     surface = rigid.surface
     for name, value in (
-        ("friction", surface.friction), ("sliding_friction", surface.sliding_friction),
         ("restitution", surface.restitution), ("rolling", surface.rolling), ("cohesion", surface.cohesion),
         ("stiffness", surface.stiffness),
     ):  # fmt: skip

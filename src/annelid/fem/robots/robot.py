@@ -35,6 +35,7 @@ from annelid.fem.robots.pins import Pins
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
 from annelid.shapes import Obstacle
+from annelid.shapes.rigid import as_rigids
 
 _SOFTER = 0.1  # of the stiffness of contacts of a solid in motion
 _SUCH_AS = {"actuator": "a Pneumatic or a Cable", "effector": "a Point"}
@@ -49,7 +50,8 @@ class Robot(Stateful, Sealed):
         effectors: What of it is to be brought somewhere.
         obstacles: What it must not enter: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`.
         contact: How it touches obstacles and itself, with friction, as a solid of `fem.simulation` does: then obstacles
-            may be of any kind, driven and free. None keeps its nodes out of simple, fixed ones without friction.
+            may be of any kind, driven and free. None is `Contact()` where an obstacle states a friction above 0, and
+            else keeps its nodes out of simple, fixed ones without friction.
         gravity: Acceleration of gravity [m/s²].
         device: "auto", "cpu", "cuda" or "cuda:N".
         threads: CPU threads; None takes all cores.
@@ -88,6 +90,7 @@ class Robot(Stateful, Sealed):
         _require_each("actuator", actuators, Actuator)
         _require_each("effector", effectors, Effector)
         require_kind("contact of a robot", contact, (Contact, NoneType), "a fem.Contact or None")
+        contact = _contact(contact, obstacles)
         self._options: dict[str, Any] = {
             "obstacles": obstacles, "contact": contact, "gravity": gravity,
             "device": device, "threads": threads, "linear": linear,
@@ -304,6 +307,14 @@ def _soft(contact: Contact, solid: Solid) -> Contact:
     usual = contact.of(solid).stiffness
     assert usual is not None
     return replace(contact, stiffness=_SOFTER * usual)
+
+
+def _contact(given: Contact | None, obstacles: Sequence[Obstacle]) -> Contact | None:
+    """How a robot touches: with friction where that was asked for, or where an obstacle states one."""
+    if given is not None:
+        return given
+    rigids = as_rigids(obstacles, "soft robots of finite elements")
+    return Contact() if any(max(rigid.surface.frictions) > 0.0 for rigid in rigids) else None
 
 
 def _require_each(what: str, given: Sequence[object], kind: type) -> None:
