@@ -122,7 +122,7 @@ def test_a_block_slides_above_it_as_fast_as_coulomb_says(physics: str) -> None:
     assert slid(physics, 28.0, 0.5)[0] == pytest.approx(pulled(28.0, 0.5), rel=0.01)
 
 
-@pytest.mark.parametrize("physics", ["springs", "solid", "robot", "voxels3d"])
+@pytest.mark.parametrize("physics", PHYSICS)
 def test_any_friction_is_the_same_under_every_physics(physics: str) -> None:
     rng = np.random.default_rng(list(physics.encode()))
     friction = rng.uniform(0.1, 0.7)

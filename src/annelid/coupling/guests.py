@@ -12,7 +12,7 @@ from annelid.coupling.division import Division
 from annelid.coupling.kernels.guests import GuestArrays
 from annelid.coupling.outline import Outline
 from annelid.coupling.surface import Points
-from annelid.grains.material import response_of
+from annelid.grains.material import matter_of
 from annelid.shapes import Surface
 
 _HELD = 1.0e-3  # inverse mass of a held guest, in inverse masses of the lightest grain
@@ -95,9 +95,8 @@ class Guests:
             skin: How the surface of the body responds to contact.
         """
         body, points = self.body, self.division
-        response = dict(zip(("friction", "restitution", "rolling", "cohesion"), response_of(skin), strict=True))
         guests = grains.Bed(
-            points.mixed(body.positions), self.radii, grains.Grain(**response), velocities=points.mixed(body.velocities)
+            points.mixed(body.positions), self.radii, matter_of(skin), velocities=points.mixed(body.velocities)
         )
         return BedWithGuests(bed, guests, self.masses)
 

@@ -9,19 +9,18 @@ from annelid.core.errors import InvalidValue, UnlikelyUnit
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
 from annelid.shapes import Surface
-from annelid.shapes.surface import require_at_least_0, require_restitution
+from annelid.shapes.surface import FRICTION, require_at_least_0, require_restitution, stated
 
-FRICTION, RESTITUTION = 0.5, 0.0
+RESTITUTION = 0.0
 """Of a surface that does not say."""
 
 _LIGHTEST = 10.0  # density of a grain [kg/m³]
 
 
 def response_of(surface: Surface) -> tuple[float, float, float, float]:
-    """Friction, restitution, rolling resistance and cohesion of a surface beside grains."""
-    friction = FRICTION if surface.friction is None else surface.friction
+    """Friction, restitution, rolling resistance and cohesion of a surface beside grains, as numbers for `mixed`."""
     restitution = RESTITUTION if surface.restitution is None else surface.restitution
-    return friction, restitution, surface.rolling, surface.cohesion
+    return surface.frictions[0], restitution, surface.rolling, surface.cohesion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +28,7 @@ class Grain(Named):
     """What grains are made of; two surfaces meet with the geometric mean of their values.
 
     Attributes:
-        friction: Coulomb coefficient.
+        friction: Coulomb coefficient; None takes that of what a grain touches, and 0.5 among grains.
         restitution: Speed after a bounce over the speed before it, 0 to 1.
         rolling: Coefficient of rolling resistance: the largest torque over the normal force and the reduced radius
             r_i r_j / (r_i + r_j), which is the radius of a grain on a flat wall.
@@ -39,7 +38,7 @@ class Grain(Named):
         poisson_ratio: Poisson's ratio; the same.
     """
 
-    friction: float = FRICTION
+    friction: float | None = None
     restitution: float = RESTITUTION
     rolling: float = 0.0
     cohesion: float = 0.0
@@ -58,7 +57,8 @@ class Grain(Named):
 
     def _require_numbers(self) -> None:
         for name in ("friction", "rolling", "cohesion"):
-            require_at_least_0(f"{name} of a grain", getattr(self, name))
+            if getattr(self, name) is not None or name != "friction":
+                require_at_least_0(f"{name} of a grain", getattr(self, name))
         require_restitution("restitution of a grain", self.restitution)
         for name in ("density", "youngs_modulus"):
             value = getattr(self, name)
@@ -71,8 +71,15 @@ class Grain(Named):
 
     @property
     def numbers(self) -> tuple[float, float, float, float]:
-        """Friction, restitution, rolling resistance and cohesion."""
-        return self.friction, self.restitution, self.rolling, self.cohesion
+        """Friction, restitution, rolling resistance and cohesion, as numbers for `shapes.surface.mixed`."""
+        return stated(self.friction, FRICTION), self.restitution, self.rolling, self.cohesion
+
+
+def matter_of(surface: Surface) -> Grain:
+    """What grains are made of whose surface is this one."""
+    friction = surface.sliding_friction if surface.friction is None else surface.friction
+    restitution = RESTITUTION if surface.restitution is None else surface.restitution
+    return Grain(friction=friction, restitution=restitution, rolling=surface.rolling, cohesion=surface.cohesion)
 
 
 SAND = Grain(density=2650.0, friction=0.5, rolling=0.1)

@@ -30,6 +30,7 @@ from annelid.grains.steps import Load, default_step, halves, meeting_step, meeti
 from annelid.grains.world import World
 from annelid.shapes import Obstacle
 from annelid.shapes.kernels.gaps import PLANE
+from annelid.shapes.surface import mixed
 
 PATIENCE = 8
 """Steps between looks at stale lists on CUDA, where a look costs as much as half a step of a small bed."""
@@ -288,9 +289,10 @@ class Model:
         p.patience = PATIENCE - 1.0 if self.device.is_cuda else 0.0
         p.radius, p.smallest, p.inverse_mass = largest, smallest, 1.0 / float(bed.masses[0])
         p.lightest = 1.0 / float((bed.masses[: p.first_guest] if len(own) else bed.masses).min())
-        p.friction, p.restitution, p.rolling, p.cohesion = self.surface_numbers([surface])[0]
         mine, theirs = self.surface_numbers([surface, bed.materials[bed.kinds[-1]]])  # guests come last
-        p.guest_surface, p.beside_guests = wp.vec4(*theirs.tolist()), wp.vec4(*np.sqrt(mine * theirs).tolist())
+        p.friction, p.restitution, p.rolling, p.cohesion = np.abs(mine)
+        p.surface, p.guest_surface = wp.vec4(*mine.tolist()), wp.vec4(*theirs.tolist())
+        p.beside_guests = wp.vec4(*mixed(mine, theirs).tolist())
         p.stiffness = surface.youngs_modulus / (2.0 * (1.0 - surface.poisson_ratio**2))
         p.shear = surface.youngs_modulus / (4.0 * (1.0 + surface.poisson_ratio) * (2.0 - surface.poisson_ratio))
         p.calm_speed, p.bounce_speed = self._calm_and_bounce(smallest)

@@ -109,7 +109,7 @@ def require_physical(model: Model, ranges: Mapping[str, tuple[float, float]], *,
                 f"worlds of method={method!r} cannot differ in {told[name]!r}: use method='nonsmooth', or leave it out."
             )
     kinds = np.unique(model.bed.kinds[: model.parameters.first_guest])
-    largest = np.array([model.bed.materials[kind].numbers for kind in kinds]).max(axis=0)
+    largest = np.array([np.abs(model.bed.materials[kind].numbers) for kind in kinds]).max(axis=0)
     for name, most in zip(("friction", "restitution", "cohesion"), largest[[0, 1, 3]], strict=True):
         if name in changed and most == 0.0:
             raise InvalidValue(

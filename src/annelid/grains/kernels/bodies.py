@@ -34,6 +34,7 @@ from annelid.grains.kernels.touch import (
     start_of,
 )
 from annelid.shapes.kernels.gaps import CAPSULE, SPHERE
+from annelid.shapes.kernels.surfaces import mixed
 
 wp.set_module_options({"enable_backward": False})
 
@@ -113,7 +114,7 @@ def point_contacts(features: Features) -> wp.Function:
                 parting = 0.0
         push = wp.max(before - 1.0 / stiff * (normal + bias + parting), 0.0)
         slide = 1.0 / (slanted + 3.5 * soft)
-        rub = clipped(old - before * n - slide * (relative - normal * n), wp.sqrt(mine[0] * theirs[0]) * push)
+        rub = clipped(old - before * n - slide * (relative - normal * n), mixed(mine[0], theirs[0]) * push)
         new = push * n + rub
         if push == 0.0 and (
             gap < parameters.near * parameters.radius or gap + wp.static(contact_horizon(True)) * dt * normal < 0.0

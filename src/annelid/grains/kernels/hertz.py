@@ -21,6 +21,7 @@ from annelid.grains.kernels.rows import impulse_place, neighbour_place
 from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
+from annelid.shapes.kernels.surfaces import mixed
 
 wp.set_module_options({"enable_backward": False})
 
@@ -135,7 +136,7 @@ def hertz_pairs(features: Features) -> wp.Function:
                     surface = own
                     if wp.static(materials):
                         more = grains.surfaces[j]
-                        surface = wp.vec4(wp.sqrt(own[0] * more[0]), wp.sqrt(own[1] * more[1]), 0.0, 0.0)
+                        surface = wp.vec4(mixed(own[0], more[0]), wp.sqrt(own[1] * more[1]), 0.0, 0.0)
                     friction = surface[0]
                     if wp.static(varied):
                         friction *= parameters.varied[world(i, grains)].friction
@@ -179,11 +180,12 @@ def hertz_bodies(features: Features) -> wp.Function:
             radius = motion[3]
         if wp.static(sizes or varied):
             inverse_mass = turning[3]
-        own = wp.vec4(parameters.friction, parameters.restitution, 0.0, 0.0)
+        own = parameters.surface
         if wp.static(materials):
             own = grains.surfaces[i]
+        rougher = float(1.0)
         if wp.static(varied):
-            own = wp.cw_mul(own, wp.vec4(parameters.varied[world(i, grains)].friction, 1.0, 1.0, 1.0))
+            rougher = wp.sqrt(parameters.varied[world(i, grains)].friction)
         for k in range(lists.counts[i][1]):
             at = i * lists.body_places + k
             b = lists.bodies[at]
@@ -202,7 +204,7 @@ def hertz_bodies(features: Features) -> wp.Function:
                 response = elastic_response(
                     depth, n, relative, lists.body_rollings[at], radius,
                     1.0 / (inverse_mass + bodies.forms[b].inverse_mass), 2.0 * parameters.stiffness,
-                    2.0 * parameters.shear, wp.sqrt(own[1] * theirs[1]), wp.sqrt(own[0] * theirs[0]),
+                    2.0 * parameters.shear, wp.sqrt(own[1] * theirs[1]), rougher * mixed(own[0], theirs[0]),
                     parameters.dt,
                 )  # fmt: skip
                 drag = response.drag

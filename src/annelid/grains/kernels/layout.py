@@ -194,7 +194,7 @@ class Parameters:
     smallest: wp.float32  # the smallest radius [m]
     lightest: wp.float32  # inverse mass of the lightest grain: guests, which are lighter, are as soft [1/kg]
     inverse_mass: wp.float32  # of equal grains [1/kg]
-    friction: wp.float32  # of equal grains, and so on
+    friction: wp.float32  # of the contact of two equal grains, and so on
     restitution: wp.float32
     rolling: wp.float32
     cohesion: wp.float32  # largest pull of a contact [N]
@@ -211,7 +211,8 @@ class Parameters:
     deep: wp.float32  # rate at which what is deep in a body is pushed out, where steps converge [1/s]
     over: wp.float32  # how much further than plain sweeps those go that converge
     spread: wp.float32  # and the square of how much their rates of convergence differ
-    guest_surface: wp.vec4  # friction, restitution, rolling resistance and cohesion of equal guests
+    surface: wp.vec4  # friction, restitution, rolling resistance and cohesion of equal grains, see `shapes.surface`
+    guest_surface: wp.vec4  # and of equal guests
     beside_guests: wp.vec4  # and of the contact of one with a grain
     first_guest: wp.int32  # grains from this name on are guests
     varied: wp.array[Varied]  # of each world, where they differ

@@ -77,7 +77,9 @@ OWN_SURFACE = """
         F friction, restitution, rolling, cohesion;
         LOAD(grains.surfaces, friction, restitution, rolling, cohesion)
         const Number* my_surface = (const Number*)&grains.surfaces.data[i];
-        friction = SQRT(friction * my_surface[0]); restitution = SQRT(restitution * my_surface[1]);
+        const F rubbing = friction * my_surface[0];  // as in shapes.kernels.surfaces.mixed
+        friction = rubbing >= 0.0f ? SQRT(rubbing) : MAX(friction, my_surface[0]);
+        restitution = SQRT(restitution * my_surface[1]);
         rolling = SQRT(rolling * my_surface[2]); cohesion = SQRT(cohesion * my_surface[3]);
 """
 

@@ -15,6 +15,7 @@ from annelid.grains.kernels.rows import neighbour_place
 from annelid.grains.kernels.sums import ContactSum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
+from annelid.shapes.kernels.surfaces import mixed
 
 wp.set_module_options({"enable_backward": False})
 
@@ -47,7 +48,7 @@ def paper_pairs(features: Features) -> wp.Function:
         mine = grains.velocities[i]
         start = wp.vec3(mine[0], mine[1], mine[2]) + parameters.gravity * parameters.dt
         radius = mine[3]
-        own = wp.vec4(parameters.friction, 0.0, 0.0, 0.0)
+        own = parameters.surface
         if wp.static(materials):
             own = grains.surfaces[i]
         change = wp.vec3()
@@ -68,9 +69,9 @@ def paper_pairs(features: Features) -> wp.Function:
                     reach = radius + theirs[3]
                 distance = wp.length(d)
                 if distance < reach:
-                    friction = own[0]
+                    friction = parameters.friction
                     if wp.static(materials):
-                        friction = wp.sqrt(own[0] * grains.surfaces[j][0])
+                        friction = mixed(own[0], grains.surfaces[j][0])
                     partner = wp.vec3(theirs[0], theirs[1], theirs[2])
                     n = d / wp.max(distance, 1.0e-20)
                     change += projected(n, reach - distance, start + change, partner, friction, parameters)
@@ -83,7 +84,7 @@ def paper_pairs(features: Features) -> wp.Function:
                         n = wp.vec3(found[0], found[1], found[2])
                         arm = x - found[3] * n - bodies.places[b]
                         partner = bodies.velocities[b] + wp.cross(bodies.spins[b], arm)
-                        friction = wp.sqrt(own[0] * bodies.forms[b].surface[0])
+                        friction = mixed(own[0], bodies.forms[b].surface[0])
                         change += projected(n, radius - found[3], start + change, partner, friction, parameters)
                         touching += 1.0
         mass = 1.0 / grains.spins[i][3]

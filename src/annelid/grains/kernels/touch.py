@@ -24,6 +24,7 @@ from annelid.grains.kernels.layout import (
 )
 from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
+from annelid.shapes.kernels.surfaces import mixed
 
 wp.set_module_options({"enable_backward": False})
 
@@ -114,6 +115,7 @@ class Side:
     inverse_mass: wp.float32  # [1/kg]
     light: wp.float32  # inverse mass that sets the softness: guests, which are lighter, are as soft as grains [1/kg]
     surface: wp.vec4  # friction, restitution, rolling resistance, cohesion
+    rougher: wp.float32  # factor of its world on the friction of a contact
     contacts: wp.float32
     impacts: wp.float32  # contacts that share its mass in impacts
     guest: wp.bool
@@ -173,7 +175,8 @@ def grain_side(features: Features) -> wp.Function:
                 lightest = parameters.lightest * parameters.varied[world(i, grains)].lightness
                 side.light = wp.min(side.inverse_mass, lightest)
             side.guest = grains.names[i][0] >= parameters.first_guest
-        side.surface = wp.vec4(parameters.friction, parameters.restitution, parameters.rolling, parameters.cohesion)
+        side.surface = parameters.surface
+        side.rougher = 1.0
         if wp.static(guests):
             if side.guest:
                 side.surface = parameters.guest_surface
@@ -181,9 +184,11 @@ def grain_side(features: Features) -> wp.Function:
             side.surface = grains.surfaces[i]
         if wp.static(varied):
             own = parameters.varied[world(i, grains)]
-            factors = wp.vec4(own.friction, own.restitution, 1.0, own.cohesion)
+            factors = wp.vec4(1.0, own.restitution, 1.0, own.cohesion)
+            side.rougher = wp.sqrt(own.friction)
             if side.guest:
-                factors = wp.vec4(own.skin_friction, 1.0, 1.0, 1.0)
+                factors = wp.vec4(1.0)
+                side.rougher = wp.sqrt(own.skin_friction)
             side.surface = wp.cw_mul(side.surface, factors)
         side.contacts = here[3]
         if wp.static(converging):
@@ -315,7 +320,7 @@ def body_contact(features: Features, *, blended: bool = False) -> wp.Function:
                 parting = 0.0
         push = wp.max(before - 1.0 / stiff * (normal + bias + parting), -pull)
         slide = 1.0 / (slanted + 3.5 * soft)
-        friction = wp.sqrt(own[0] * theirs[0])
+        friction = side.rougher * mixed(own[0], theirs[0])
         rub = clipped(old - before * n - slide * (relative - normal * n), friction * (push + pull))
         if wp.static(blended):
             earlier = wp.vec3(old[0], old[1], old[2])  # the first has no earlier one
