@@ -53,7 +53,7 @@ class Form:
             if self.kind == GRID:
                 self._take_grid(rigid)
             elif isinstance(geometry, Axial):
-                self.axes = Rotation.from_matrix(frame(np.asarray(geometry.axis)))
+                self.axes = Rotation.from_matrix(frame(geometry.axis))
         else:
             raise InvalidValue(f"{rigid.kind} has no form that kernels know.")
 

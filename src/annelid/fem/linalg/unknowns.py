@@ -27,20 +27,6 @@ class Linear(Protocol):
     """What Newton's method asks of a linear solver."""
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
-        """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite."""
-        ...
-
-    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
-        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
-        ...
-
-
-class LinearSolver(Protocol):
-    """Solves with one matrix after the other, all of one pattern."""
-
-    unknowns: Unknowns
-
-    def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
         """Take a matrix; raises `NotPositiveDefinite` if it is not positive definite.
 
         Args:
@@ -48,6 +34,16 @@ class LinearSolver(Protocol):
             shift: Added to the diagonal [N/m].
         """
         ...
+
+    def solve(self, right: wp.array[Any], out: wp.array[Any] | None = None) -> wp.array[Any]:
+        """Solutions for nodal vectors, vec3d of shape [n] or [n, k]."""
+        ...
+
+
+class LinearSolver(Linear, Protocol):
+    """Solves with one matrix after the other, all of one pattern."""
+
+    unknowns: Unknowns
 
     def memory(self, device: wp.Device) -> FactorMemory:
         """A memory of nothing, as before the first matrix."""
