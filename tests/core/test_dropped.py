@@ -85,6 +85,20 @@ def _finger() -> Simulation[Any]:
     return simulation
 
 
+def _touching() -> Simulation[Any]:
+    """A solid on the ground that can touch itself."""
+    solid = fem.Solid(tet_beam(0.04, 0.02, 0.02, cells=(2, 1, 1)), "ecoflex-00-30")
+    return fem.simulation(solid, obstacles=[ground(height=-0.011)], contact=fem.Contact(itself=True), **CPU)
+
+
+def _inverse() -> Simulation[Any]:
+    """Control whose factors are made in the background."""
+    solid = fem.Solid(tet_beam(0.06, 0.02, 0.02, cells=(3, 1, 1)), "ecoflex-00-30").fix(lambda p: p[:, 0] < 1e-9)
+    cable = fem.Cable(name="cable", through=[15, 11, 3], tension=(0.0, 1.0))
+    robot = fem.Robot(solid, [cable], [fem.Point(name="tip", at=12)], **CPU)
+    return fem.inverse_simulation(robot, refresh=2, script=lambda time: {"tip": (0.06, -0.01, -0.01 - 0.02 * time)})
+
+
 def _voxels() -> Simulation[Any]:
     return voxels.simulation(voxels.Robot.from_text("hh\nhh", {"h": voxels.Voxel()}), **CPU)
 
@@ -100,7 +114,7 @@ def _environment() -> Simulation[Any]:
     return worlds.simulation
 
 
-MAKERS = [_springs, _grains, _coupled, _finger, _voxels, _voxels3d, _environment]
+MAKERS = [_springs, _grains, _coupled, _finger, _touching, _inverse, _voxels, _voxels3d, _environment]
 
 
 def _parts(simulation: Simulation[Any]) -> list[weakref.ref[Any]]:

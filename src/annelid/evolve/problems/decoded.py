@@ -11,22 +11,17 @@ Decode = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Recent:
-    """Decodes batches and remembers the last one, of which some rows are usually asked for next.
+    """Decodes batches and remembers the last one, of which some rows are usually asked for next."""
 
-    Args:
-        decode: The decoder.
-    """
-
-    def __init__(self, decode: Decode) -> None:
-        self._decode = decode
+    def __init__(self) -> None:
         self._number: dict[bytes, int] = {}
         self._grids, self._waves = np.zeros(0), np.zeros(0)
 
-    def decode(self, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Grids and waves of the rows."""
+    def decoded(self, batch: np.ndarray, decode: Decode) -> tuple[np.ndarray, np.ndarray]:
+        """Grids and waves of the rows, as a decoder makes them."""
         names = [row.tobytes() for row in np.ascontiguousarray(batch, float)]
         if not all(name in self._number for name in names):
-            self._grids, self._waves = self._decode(batch)
+            self._grids, self._waves = decode(batch)
             self._number = {name: i for i, name in enumerate(names)}
         rows = [self._number[name] for name in names]
         return self._grids[rows], self._waves if self._waves.ndim == 2 else self._waves[rows]

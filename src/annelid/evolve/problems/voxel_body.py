@@ -77,7 +77,7 @@ class GridWalk(Walk):
         self.options, self.materials = options, materials
         self.measure_bounds = ((0.0, float(options.width * options.height)),) * 2
         self._population: Population | None = None
-        self._recent = Recent(self.decode)
+        self._recent = Recent()
 
     def decode(self, batch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Grids [n, width, height] in their lower left corners; waves of materials [m, 5] or of cells [n, ..., 5]."""
@@ -88,7 +88,7 @@ class GridWalk(Walk):
 
         Measured are the number of voxels and of those that are actuated.
         """
-        grids, waves = self._recent.decode(batch)
+        grids, waves = self._recent.decoded(batch, self.decode)
         filled = grids >= 0
         there = filled.any(axis=(1, 2))
         speed = np.zeros(len(grids))
@@ -100,7 +100,7 @@ class GridWalk(Walk):
 
     def keys(self, batch: np.ndarray) -> list[bytes]:
         """Grids and waves: robots that are equal need to walk only once."""
-        grids, waves = self._recent.decode(batch)
+        grids, waves = self._recent.decoded(batch, self.decode)
         if waves.ndim == 2:
             return [grid.tobytes() for grid in grids]
         return [grid.tobytes() + wave.tobytes() for grid, wave in zip(grids, waves, strict=True)]

@@ -39,7 +39,7 @@ class CoupledSolver:
         self._model, self._pairs = model, pairs
         self._held = model.unknowns.order.held
         self._shift = wp.float64(0.0)
-        self._gradients = ConjugateGradients(self._held, self._multiply, self._lead)
+        self._gradients = ConjugateGradients(self._held)
         self._eliminated: tuple[np.ndarray, np.ndarray] | None = None
         self.last_iterations = 0
         pairs.few = int(np.clip(_ROOM // model.unknowns.count, _FEWEST, _MOST))
@@ -60,7 +60,8 @@ class CoupledSolver:
             return result
         solution = columns_of(result)
         solution.zero_()
-        if not self._gradients.solve(columns_of(right), solution, _TOLERANCE, _ITERATIONS):
+        maps = self._multiply, self._lead
+        if not self._gradients.solve(*maps, columns_of(right), solution, _TOLERANCE, _ITERATIONS):
             raise NotPositiveDefinite
         self.last_iterations = self._gradients.last_iterations
         return result

@@ -22,34 +22,42 @@ class ConjugateGradients:
 
     Args:
         held: Bits of the components of each node that do not move, int32 of shape [n].
-        multiply: Products with the matrix, without held components.
-        improve: A rough solution, such as that of an old factor.
 
     Attributes:
         last_iterations: Iterations of the last solution.
     """
 
-    def __init__(self, held: wp.array[Any], multiply: Map, improve: Map) -> None:
-        self._held, self._multiply, self._improve = held, multiply, improve
+    def __init__(self, held: wp.array[Any]) -> None:
+        self._held = held
         self.device = wp.get_device(held.device)
         self._buffers: dict[int, tuple[wp.array[Any], ...]] = {}
         self._launcher = Launcher(self.device)
         self.last_iterations = 0
 
-    def solve(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float, iterations: int) -> bool:
+    def solve(
+        self,
+        multiply: Map,
+        improve: Map,
+        right: wp.array[Any],
+        solution: wp.array[Any],
+        tolerance: float,
+        iterations: int,
+    ) -> bool:
         """Improve solutions in place; False if they do not become good, or if the matrix is not positive definite.
 
         Args:
+            multiply: Products with the matrix, without held components.
+            improve: A rough solution, such as that of an old factor.
             right: Right-hand sides, vec3d of shape [n, k].
             solution: What to begin with.
             tolerance: Residual, as a part of the right-hand side [-].
             iterations: Most iterations.
         """
         rest, better, directions, products, parts, scalars = self._buffers_for(right.shape[1])
-        self._multiply(solution, products)
+        multiply(solution, products)
         self._launch(start, [self._held, right, products, rest])
         self._dot(right, right, parts, scalars, 3)
-        self._improve(rest, better)
+        improve(rest, better)
         self._dot(rest, better, parts, scalars, 0)
         wp.copy(directions, better)
         for count in range(iterations + 1):
@@ -60,10 +68,10 @@ class ConjugateGradients:
                 return False
             if (values[4] <= tolerance**2 * values[3]).all():
                 return True
-            self._multiply(directions, products)
+            multiply(directions, products)
             self._dot(directions, products, parts, scalars, 1)
             self._launch(descend, [scalars, directions, products, solution, rest])
-            self._improve(rest, better)
+            improve(rest, better)
             self._dot(rest, better, parts, scalars, 2)
             self._launch(conjugate, [scalars, better, directions])
             if (scalars.numpy()[1] < 0.0).any():  # the matrix is not positive definite
@@ -71,12 +79,22 @@ class ConjugateGradients:
             wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])
         return False
 
-    def descend(self, right: wp.array[Any], solution: wp.array[Any], tolerance: float, iterations: int) -> bool:
+    def descend(
+        self,
+        multiply: Map,
+        improve: Map,
+        right: wp.array[Any],
+        solution: wp.array[Any],
+        tolerance: float,
+        iterations: int,
+    ) -> bool:
         """Find a direction in which to go, from nothing; False if the matrix is not positive definite.
 
         It is then what was found until that showed: along it the energy falls all the same.
 
         Args:
+            multiply: Products with the matrix, without held components.
+            improve: A rough solution, such as that of an old factor.
             right: The forces, vec3d of shape [n, 1].
             solution: The direction.
             tolerance: What may be left of the forces, as `improve` measures it, as a part of them [-].
@@ -86,11 +104,11 @@ class ConjugateGradients:
         solution.zero_()
         wp.copy(rest, right)
         self._dot(rest, rest, parts, scalars, 3)
-        self._improve(rest, better)
+        improve(rest, better)
         self._dot(rest, better, parts, scalars, 0)
         wp.copy(directions, better)
         for count in range(1, iterations + 1):
-            self._multiply(directions, products)
+            multiply(directions, products)
             self._dot(directions, products, parts, scalars, 1)
             self._launch(descend, [scalars, directions, products, solution, rest])
             self._dot(rest, rest, parts, scalars, 4)
@@ -102,7 +120,7 @@ class ConjugateGradients:
                 return False
             if not left > tolerance**2 * first:
                 break
-            self._improve(rest, better)
+            improve(rest, better)
             self._dot(rest, better, parts, scalars, 2)
             self._launch(conjugate, [scalars, better, directions])
             wp.copy(scalars, scalars, dest_offset=0, src_offset=2 * right.shape[1], count=right.shape[1])

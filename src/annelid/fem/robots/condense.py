@@ -17,6 +17,7 @@ import warp as wp
 
 from annelid.core.replay import Replay, Replays, Stage
 from annelid.core.state import new_state
+from annelid.core.weakly import weakly
 from annelid.fem.kernels.condense import (
     add_parts,
     lay_columns,
@@ -316,7 +317,7 @@ class Condenser:
         """What solves with the stiffness of now, led by the factor at hand where a new one takes much longer."""
         model, linear = self.robot.model, self._linear
         if self._lagged is not None:
-            self._led = LedSolver(model, LaggedLeader(self._lagged, self._base))
+            self._led = LedSolver(model, LaggedLeader(self._lagged, weakly(self._base)))
         elif self._accelerator is not None and isinstance(linear, FrontSolver | TileSolver):
             self._led = LedSolver(model, FreshLeader(linear, linear.twin(), model.node_count))
         return self._led or self._linear

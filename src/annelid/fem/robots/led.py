@@ -114,7 +114,7 @@ class LedSolver:
     def __init__(self, model: Model, leader: Leader) -> None:
         self._model, self._leader = model, leader
         self._values, self._shift, self._old = model.assembly.values, 0.0, False
-        self._gradients = ConjugateGradients(model.held, self._multiply, leader.solve)
+        self._gradients = ConjugateGradients(model.held)
         self._found = wp.zeros((model.node_count, 1), dtype=wp.vec3d, device=model.device)
         self._refused = 0  # matrices that are not factored, after one that could not be
         self._halfway = False  # whether a matrix has shown to be not positive definite
@@ -130,7 +130,7 @@ class LedSolver:
         for _ in range(2):  # the second time out of graphs
             if self._model.device.is_cuda:
                 self._leader.renew(values)
-            self._gradients.descend(columns_of(right), self._found, 0.0, 2)
+            self._descend(right, 0.0, 2)
         self.forget()
 
     def factor(self, values: wp.array[Any], *, shift: float = 0.0) -> None:
@@ -151,7 +151,7 @@ class LedSolver:
         """
         result = wp.zeros_like(right) if out is None else out
         if not self._halfway:
-            definite = self._gradients.descend(columns_of(right), self._found, _ROUGH, _ITERATIONS)
+            definite = self._descend(right, _ROUGH, _ITERATIONS)
             self._old = definite and self._gradients.last_iterations >= self._leader.old
             if not definite and self._shift == 0.0:
                 self._halfway = True
@@ -159,6 +159,10 @@ class LedSolver:
         self._halfway = False
         wp.copy(columns_of(result), self._found)
         return result
+
+    def _descend(self, right: wp.array[Any], tolerance: float, iterations: int) -> bool:
+        maps = self._multiply, self._leader.solve
+        return self._gradients.descend(*maps, columns_of(right), self._found, tolerance, iterations)
 
     def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
         model = self._model

@@ -13,6 +13,7 @@ strain the solid, which spoils an old factor in the softest directions; over a f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from annelid.fem.linalg.front_solver import FrontSolver
 from annelid.fem.linalg.gradients import ConjugateGradients
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
+
+Room = tuple[wp.array[Any], wp.array[Any]]
+"""Room for two blocks of vectors."""
 
 _REFINED, _ITERATIONS = 0.03, 12  # residual of refined responses, and most iterations until then
 
@@ -81,8 +85,7 @@ class LaggedSolver:
         self._stored = wp.zeros_like(model.assembly.values)
         self._right, self._solved, self._fresh = (wp.zeros_like(directions) for _ in range(3))
         self._room, self._spare_room = ((wp.zeros_like(directions), wp.zeros_like(directions)) for _ in range(2))
-        self._values = model.assembly.values
-        self._gradients = ConjugateGradients(model.held, self._multiply, self._improve)
+        self._gradients = ConjugateGradients(model.held)
         self.age, self.shift, self.responses_age = -1, 0.0, 0
         self.base: Base | None = None
         self.next_base: Base | None = None
@@ -119,7 +122,7 @@ class LaggedSolver:
             self._used.factor(values, shift=shift)
             self._taken = values.numpy().copy(), shift
             self.factorings += 1
-        self._respond(self._used, self._room, values, self.directions, self._solved)
+        _respond(self.model, self._used, self._room, values, self.directions, self._solved)
         self.age, self.base, self.shift, self.responses_age = 0, base, shift, 0
 
     def renew(self, values: wp.array[Any], base: Base) -> bool:
@@ -164,10 +167,10 @@ class LaggedSolver:
             right: Forces, then the directions, vec3d of shape [n, 1 + c].
             out: Solutions; the latest responses are what they begin with, and become.
         """
-        self._values = values
         self._used.solve(right[:, :1], out[:, :1])
         wp.copy(out[:, 1:], self._solved)
-        if not self._gradients.solve(right, out, _REFINED, _ITERATIONS):
+        multiply = partial(self.multiply, values)
+        if not self._gradients.solve(multiply, self._used.solve, right, out, _REFINED, _ITERATIONS):
             return False
         wp.copy(self._solved, out[:, 1:])
         self.responses_age = 0
@@ -178,12 +181,6 @@ class LaggedSolver:
         self.model.assembly.multiply(vectors, products, values)
         wp.launch(free, vectors.shape, [self.model.held, products], device="cpu")
 
-    def _multiply(self, vectors: wp.array[Any], products: wp.array[Any]) -> None:
-        self.multiply(self._values, vectors, products)
-
-    def _improve(self, rest: wp.array[Any], better: wp.array[Any]) -> None:
-        self._used.solve(rest, better)
-
     def prepare(self, values: wp.array[Any], base: Base) -> None:
         """Begin to factor a matrix and to find responses, in the background."""
         if self._given_up is not None:
@@ -192,31 +189,8 @@ class LaggedSolver:
         self.next_base = base
         wp.copy(self._stored, values)
         wp.copy(self._right, self.directions)
-        self._job = self._pool.submit(self._prepare)
-
-    def _prepare(self) -> bool:
-        try:
-            self._spare.factor(self._stored)
-        except NotPositiveDefinite:
-            return False
-        self._respond(self._spare, self._spare_room, self._stored, self._right, self._fresh)
-        return True
-
-    def _respond(
-        self,
-        solver: FrontSolver,
-        room: tuple[wp.array[Any], wp.array[Any]],
-        values: wp.array[Any],
-        right: wp.array[Any],
-        out: wp.array[Any],
-    ) -> None:
-        """Responses to directions; single precision leaves a part in a hundred, which is solved for again."""
-        rest, better = room
-        solver.solve(right, out)
-        self.model.assembly.multiply(out, better, values)
-        wp.launch(start, right.shape, [self.model.held, right, better, rest], device="cpu")
-        solver.solve(rest, better)
-        wp.launch(add_columns, out.shape, [better, out], device="cpu")
+        arrays = self._spare_room, self._stored, self._right, self._fresh
+        self._job = self._pool.submit(partial(_prepared, self.model, self._spare, *arrays))
 
     def _adopt(self) -> None:
         """Put what was made in the background to use, waiting for it if need be."""
@@ -228,3 +202,27 @@ class LaggedSolver:
             self.base, self.shift = self.next_base, 0.0
         self.responses_age += 1
         self._job, self.next_base, self.age = None, None, 0
+
+
+def _prepared(
+    model: Model, solver: FrontSolver, room: Room, values: wp.array[Any], right: wp.array[Any], out: wp.array[Any]
+) -> bool:
+    """Factor a matrix and find responses; False if it is not positive definite."""
+    try:
+        solver.factor(values)
+    except NotPositiveDefinite:
+        return False
+    _respond(model, solver, room, values, right, out)
+    return True
+
+
+def _respond(
+    model: Model, solver: FrontSolver, room: Room, values: wp.array[Any], right: wp.array[Any], out: wp.array[Any]
+) -> None:
+    """Responses to directions; single precision leaves a part in a hundred, which is solved for again."""
+    rest, better = room
+    solver.solve(right, out)
+    model.assembly.multiply(out, better, values)
+    wp.launch(start, right.shape, [model.held, right, better, rest], device="cpu")
+    solver.solve(rest, better)
+    wp.launch(add_columns, out.shape, [better, out], device="cpu")
