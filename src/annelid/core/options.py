@@ -85,12 +85,12 @@ class Named:
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    called: ClassVar[str] = ""
+    of_what: ClassVar[str] = ""
     """What the fields are of, in refusals; the name of the class where it is empty."""
 
     def __new__(cls, *given: Any, **options: Any) -> Self:
         """Look at the names before they reach the dataclass."""
-        called = cls.called or with_article(cls.__name__)
+        called = cls.of_what or with_article(cls.__name__)
         for name, value in options.items():
             if name not in cls.__dataclass_fields__:
                 known = [field.name for field in fields(cls) if field.init]

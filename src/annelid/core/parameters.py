@@ -98,14 +98,15 @@ def values(of: Any) -> dict[str, Any]:
 
 def require_parameters(given: Any) -> None:
     """Refuse a scene, or another dataclass of parameters, one of whose values cannot be used."""
-    kinds = _kinds(type(given))
+    of: Any = type(given)
+    kinds = _kinds(of)
     for one in fields(given):
         value = vars(given)[one.name]
         words, kind = _taken_apart(kinds[one.name])
         if any(value is word or (isinstance(value, str) and value == word) for word in words):
             continue
         if problem := _problem(value, kind, one.metadata):
-            called = given.called if isinstance(given, Named) else ""
+            called = given.of_what if isinstance(given, Named) else ""
             title = called or vars(type(given)).get("name", type(given).__name__)
             accepted = _accepted(problem, kind, words)
             raise InvalidValue(f"{one.name} of {title} must be {accepted}, not {_shown(value)}.")
@@ -137,7 +138,7 @@ def options_of(
                 if name not in known and name != thing.name:
                     others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
                     hint = f"It is an option of {others[0]}." if others else None
-                    raise UnknownName(f"option of {declared.called}", name, list(known), hint=hint)
+                    raise UnknownName(f"option of {declared.of_what}", name, list(known), hint=hint)
             recipe = Recipe.of(checked, given, options)
             first = inspect.signature(checked).bind(*given, **options).args[0]
             options.pop(thing.name, None)

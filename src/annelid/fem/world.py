@@ -30,7 +30,7 @@ USUAL_STEP = 0.01
 class World(Brief, Checked):
     """What surrounds a solid and how time passes for it."""
 
-    called: ClassVar[str] = "a simulation of a solid"
+    of_what: ClassVar[str] = "a simulation of a solid"
 
     dt: float | Auto = parameter(
         "auto",

@@ -70,6 +70,11 @@ class Grain(Named):
             )
 
     @property
+    def own_friction(self) -> float:
+        """Coulomb coefficient among such grains."""
+        return FRICTION if self.friction is None else self.friction
+
+    @property
     def numbers(self) -> tuple[float, float, float, float]:
         """Friction, restitution, rolling resistance and cohesion, as numbers for `shapes.surface.mixed`."""
         return stated(self.friction, FRICTION), self.restitution, self.rolling, self.cohesion

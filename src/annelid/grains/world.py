@@ -25,7 +25,7 @@ Method = Literal["nonsmooth", "paper", "hertz"]
 class World(Brief, Checked):
     """Gravity, time step and method."""
 
-    called: ClassVar[str] = "a simulation of grains"
+    of_what: ClassVar[str] = "a simulation of grains"
 
     dt: float | Auto = parameter(
         "auto",

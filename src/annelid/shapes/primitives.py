@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,6 +133,7 @@ class Axial(Shape):
         center: Middle of the axis [m].
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     axis: str | Vector
     center: Vector
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -97,7 +96,7 @@ def seeded(seed: int) -> np.random.Generator:
     return np.random.default_rng(int(seed))
 
 
-def frame(axis: Sequence[float]) -> Floats:
+def frame(axis: ArrayLike) -> Floats:
     """A rotation matrix whose third column is the unit vector, shape [3, 3]; a permutation for a coordinate axis."""
     along = np.asarray(axis, dtype=np.float64)
     helper = np.eye(3)[(int(np.argmax(np.abs(along))) + 1) % 3]

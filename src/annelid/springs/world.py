@@ -34,7 +34,7 @@ class World(Brief, Checked):
     Functions of the user get the time since their world began [s] and the number of the mass in it.
     """
 
-    called: ClassVar[str] = "a simulation of springs"
+    of_what: ClassVar[str] = "a simulation of springs"
 
     dt: float | Auto = parameter(
         "auto",

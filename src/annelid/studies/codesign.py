@@ -15,6 +15,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.options import Precision
 from annelid.core.progress import Progress
 from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import Pretraining, Task, fresh
@@ -75,7 +76,7 @@ class Codesign:
     """Stop after so many minutes; --resume goes on from there."""
     resume: bool = False
     """Go on with what is in the folder of results."""
-    precision: Annotated[str, tyro.conf.Suppress] = "float32"
+    precision: Annotated[Precision, tyro.conf.Suppress] = "float32"
     """Numbers that bodies are simulated with."""
     folder: Annotated[Path | None, tyro.conf.Suppress] = None
     """Where the network and the bodies are kept; None keeps nothing."""

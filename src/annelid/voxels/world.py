@@ -36,7 +36,7 @@ _BYTES_A_VOXEL = 2000  # while worlds are compiled, about
 class World(Brief, Checked):
     """What surrounds robots and how they are integrated."""
 
-    called: ClassVar[str] = "a simulation of voxels"
+    of_what: ClassVar[str] = "a simulation of voxels"
 
     dt: float | Auto = parameter("auto", 'Time step [s]; "auto" is 1/60 s.', unit="s", limits=(_SHORTEST, _LONGEST))
     control_interval: int = parameter(

@@ -35,7 +35,7 @@ Skin = Literal["blocky", "smooth"]
 class World(Brief, Checked):
     """What surrounds robots and how they are integrated."""
 
-    called: ClassVar[str] = "a simulation of 3-D voxels"
+    of_what: ClassVar[str] = "a simulation of 3-D voxels"
 
     dt: float | Auto = parameter(
         "auto",

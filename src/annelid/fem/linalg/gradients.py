@@ -13,7 +13,7 @@ from annelid.fem.kernels.iteration import collect_columns, conjugate, descend, d
 
 _PARTS = 128
 
-Map = Callable[[wp.array[Any], wp.array[Any]], None]
+Map = Callable[[wp.array[Any], wp.array[Any]], object]
 """Something linear: from vectors, vec3d of shape [n, k], into others of the same shape."""
 
 

@@ -72,7 +72,7 @@ class Compression:
         radius = 0.5 * self.diameter
         radii = (radius * (1.0 - _SPREAD), radius * (1.0 + _SPREAD))
         positions, sizes = grains.fill(Box(tuple(size.tolist())), radii, _POURED, seed=self.seed, device=device)
-        smooth = replace(self.grain, friction=min(self.slippery, self.grain.friction), rolling=0.0)
+        smooth = replace(self.grain, friction=min(self.slippery, self.grain.own_friction), rolling=0.0)
         for material in (smooth, self.grain):
             cell = _Cell(grains.Bed(positions, sizes, material), size, self, device, threads)
             cell.squeeze()

@@ -77,7 +77,7 @@ def reposes(
         np.tile(bed.positions, (len(materials), 1)), np.tile(bed.radii, len(materials)), tuple(materials), kinds=worlds
     )
     walls = [
-        replace(wall, world=world, surface=Surface(friction=max(material.friction, 0.8), rolling=material.rolling))
+        replace(wall, world=world, surface=Surface(friction=max(material.own_friction, 0.8), rolling=material.rolling))
         for world, material in enumerate(materials)
     ]
     simulation = grains.simulation(

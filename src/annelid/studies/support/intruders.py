@@ -109,7 +109,7 @@ class Laboratory:
         region = Box((length, width, tall), center=(0.0, 0.0, 0.5 * tall))
         sizes = (radius * (1.0 - _SPREAD), radius * (1.0 + _SPREAD))
         positions, radii = grains.fill(region, sizes, _POURED, seed=self.seed, device=device)
-        smooth = replace(self.grain, friction=min(_SLIPPERY, self.grain.friction), rolling=0.0)
+        smooth = replace(self.grain, friction=min(_SLIPPERY, self.grain.own_friction), rolling=0.0)
         for material in (smooth, self.grain) if self.close else (self.grain,):
             bed = grains.Bed(positions, radii, material)
             simulation = grains.simulation(
