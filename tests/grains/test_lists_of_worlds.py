@@ -38,7 +38,7 @@ def let_grow_stale(simulation: Any, worlds: list[int]) -> None:
 def places_by_looking(simulation: Any) -> list[list[int]]:
     """Places of the lists of grains that name each body, walls apart."""
     state, solver = simulation.state, simulation.solver
-    counts, kinds = state.counts.numpy()[:, 1], solver.bodies.forms.numpy()["kind"]
+    counts, kinds = state.counts.numpy()[:, 1], solver.bodies.forms.numpy()["geometry"]["kind"]
     lists = state.bodies.numpy().reshape(len(counts), -1)
     listed = np.arange(lists.shape[1]) < counts[:, None]
     return [
