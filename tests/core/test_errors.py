@@ -114,7 +114,7 @@ def test_articles() -> None:
         (Surface, "fricton", "no parameter of a Surface named 'fricton'. Did you mean 'friction'?"),
         (Rigid, "positon", "no parameter of a Rigid named 'positon'. Did you mean 'position'?"),
         (grains.Grain, "densty", "no parameter of a Grain named 'densty'. Did you mean 'density'?"),
-        (springs.World, "gravty", "no parameter of a World named 'gravty'. Did you mean 'gravity'?"),
+        (springs.World, "gravty", "no parameter of a simulation of springs named 'gravty'. Did you mean 'gravity'?"),
         (Material, "modulus", "no parameter of a Material named 'modulus'."),
     ],
 )

@@ -8,10 +8,11 @@ import pytest
 from annelid import grains
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import jittered_lattice
-from annelid.shapes import box_walls
+from annelid.shapes import Surface, box_walls
 
 SMALL, LARGE = 0.005, 0.015
 EDGE = 0.128
+ROUGH = Surface(friction=0.5)
 
 
 def spots(pitch: float, layers: int, low: float) -> np.ndarray:
@@ -34,7 +35,7 @@ def treated() -> Simulation[grains.Solver]:
     velocities = np.zeros((len(radii), 3))
     velocities[: len(falling), 2] = -5.0
     bed = grains.Bed(np.concatenate([falling, mixed]), radii, grains.Grain(friction=0.4), velocities=velocities)
-    walls = [wall for world in range(2) for wall in box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), world=world)]
+    walls = [wall for world in range(2) for wall in box_walls((0.0, 0.0, 0.0), (EDGE, EDGE, 1.0), ROUGH, world=world)]
     worlds = np.repeat([0, 1], [len(falling), len(mixed)])
     simulation = grains.simulation(bed, obstacles=walls, world_of=worlds, device="cpu", threads=1)
     peaks: list[tuple[float, float]] = []

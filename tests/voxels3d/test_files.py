@@ -18,13 +18,17 @@ from annelid.voxels3d.files.structure import Structure
 CURVE = ((0.01, 1e4), (0.05, 3e4), (0.5, 4e4))
 
 
+STATED = {"static_friction": 1.0, "kinetic_friction": 0.5}
+"""What files cannot leave open."""
+
+
 def robot() -> voxels3d.Robot:
     """One of everything: materials, waves, moduli, held, moved and pushed parts."""
-    kinds = (
-        voxels3d.Voxel(youngs_modulus=2e5, poisson_ratio=0.3, name="soft & <wet>", color=(0.25, 0.5, 1.0)),
-        voxels3d.Voxel(plastic_modulus=1e4, yield_stress=2e3, expansion=-0.01),
-        voxels3d.Voxel(curve=CURVE, failure_stress=4e4, expansion=0.0),
-        voxels3d.Voxel(failure_stress=1e5),
+    kinds = (  # files state frictions
+        voxels3d.Voxel(youngs_modulus=2e5, poisson_ratio=0.3, name="soft & <wet>", color=(0.25, 0.5, 1.0), **STATED),
+        voxels3d.Voxel(plastic_modulus=1e4, yield_stress=2e3, expansion=-0.01, **STATED),
+        voxels3d.Voxel(curve=CURVE, failure_stress=4e4, expansion=0.0, **STATED),
+        voxels3d.Voxel(failure_stress=1e5, **STATED),
     )
     numbers = np.arange(24).reshape(4, 3, 2) % 5
     numbers[:, 0] = 1

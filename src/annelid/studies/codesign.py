@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 import tyro
@@ -76,7 +76,7 @@ class Codesign:
     """Stop after so many minutes; --resume goes on from there."""
     resume: bool = False
     """Go on with what is in the folder of results."""
-    precision: Annotated[Precision, tyro.conf.Suppress] = "float32"
+    precision: Annotated[str, tyro.conf.Suppress] = "float32"
     """Numbers that bodies are simulated with."""
     folder: Annotated[Path | None, tyro.conf.Suppress] = None
     """Where the network and the bodies are kept; None keeps nothing."""
@@ -114,7 +114,12 @@ class Codesign:
     def task(self, device: wp.Device, threads: int | None) -> Task:
         """What is learnt."""
         return Task(
-            self.steps // self.every, self.every, tuple(self.hidden), device, thread_count(threads), self.precision
+            self.steps // self.every,
+            self.every,
+            tuple(self.hidden),
+            device,
+            thread_count(threads),
+            cast(Precision, self.precision),
         )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:

@@ -137,8 +137,9 @@ def test_what_finds_its_own_effort_is_refused() -> None:
     robot = pusher()
     with pytest.raises(InvalidValue, match="left finds its own tension"):
         robot.hold("left", 0.001)
+    block = Rigid(Box((SIDE, SIDE, SIDE)), motion="free", mass=MASS, position=(LENGTH, 1.0, 0.0))
     with pytest.raises(InvalidValue, match="contact=fem.Contact"):
-        fem.Robot(robot.solid, robot.actuators, obstacles=robot.model.world.obstacles, device="cpu")
+        fem.Robot(robot.solid, robot.actuators, obstacles=[block], device="cpu")
 
 
 def test_a_rate_holds_for_the_whole_step() -> None:
