@@ -166,6 +166,23 @@ def test_a_run_that_failed_keeps_no_memory(told: bool) -> None:
     assert not _in_circles()
 
 
+@pytest.mark.parametrize(
+    ("library", "make"),
+    [
+        ("gymnasium", envs.make_env), ("gymnasium", envs.make_vector_env), ("stable_baselines3", envs.make_stable_env),
+        ("torch", envs.make_rsl_env),
+    ],
+)  # fmt: skip
+def test_an_environment_keeps_no_memory(library: str, make: Callable[..., Any]) -> None:
+    pytest.importorskip(library)
+    env = make("WormCrawl", **CPU)
+    env.reset()
+    left = _parts(env.worlds.simulation)
+    del env
+    assert not [part() for part in left if part() is not None]
+    assert not _in_circles()
+
+
 def _gradient(rollout: annelid.Rollout, numpy: Any) -> None:
     rollout.gradient(annelid.Travel("x"), {"stiffness_factor": numpy.ones(())})
 

@@ -35,8 +35,12 @@ class RslVecEnv:
         self.num_envs, self.num_actions = worlds.count, worlds.action_size
         self.max_episode_length = worlds.most_steps
         self.device, self.cfg = wp.device_to_torch(worlds.device), worlds.options
-        self.unwrapped = self
         self.reset(seed=0)
+
+    @property
+    def unwrapped(self) -> RslVecEnv:
+        """Itself."""
+        return self
 
     @property
     def episode_length_buf(self) -> Any:
