@@ -19,7 +19,7 @@ from annelid.core.errors import (
     SimulationDiverged,
     UnknownName,
     Unsupported,
-    raised_anew,
+    copied_error,
 )
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.words import with_article
@@ -143,9 +143,9 @@ class _Own(Exception):
         OSError(2, "no such file", "place"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), KeyError("key"),
     ],
 )  # fmt: skip
-def test_an_error_that_is_raised_anew_says_and_knows_the_same(error: Exception) -> None:
+def test_an_error_that_is_copied_error_says_and_knows_the_same(error: Exception) -> None:
     error.__cause__ = ValueError("why")
-    again = raised_anew(error)
+    again = copied_error(error)
     assert again is not error
     assert (type(again), str(again), vars(again), again.args) == (type(error), str(error), vars(error), error.args)
     assert again.__cause__ is error.__cause__

@@ -187,7 +187,7 @@ def forget_locals(error: BaseException) -> None:
         each = each.__cause__ or each.__context__
 
 
-def raised_anew(error: BaseException) -> BaseException:
+def copied_error(error: BaseException) -> BaseException:
     """A copy of an error, to raise: whoever keeps the error does not keep what is at hand where the copy comes by."""
     kind = type(error)
     built_in: Any = next(each for each in kind.__mro__ if each.__module__ == "builtins")

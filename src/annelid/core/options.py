@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, ParamSpec, Self, TypeVar, cast
 
@@ -99,6 +99,17 @@ class Named:
         return super().__new__(cls)
 
 
+def require_options(
+    what: str, given: Collection[str], known: Collection[str], elsewhere: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Refuse the name of an option that there is not, with the nearest one, or with what has such an option."""
+    for name in given:
+        if name not in known:
+            others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
+            hint = f"It is an option of {others[0]}." if others else None
+            raise UnknownName(f"option of {what}", name, known, hint=hint)
+
+
 def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let a function whose signature spells its options out refuse all others by name, and words for truth values.
 
@@ -116,11 +127,8 @@ def spelled_out(what: str, **elsewhere: Callable[..., Any]) -> Callable[[Callabl
 
         @functools.wraps(function)
         def checked(*given: P.args, **options: P.kwargs) -> T:
+            require_options(what, options, known, elsewhere)
             for name, value in options.items():
-                if name not in known:
-                    others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
-                    hint = f"It is an option of {others[0]}." if others else None
-                    raise UnknownName(f"option of {what}", name, known, hint=hint)
                 _require_annotated(f"{name} of {what}", value, known[name])
             if not builds:
                 return function(*given, **options)

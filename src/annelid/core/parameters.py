@@ -30,9 +30,9 @@ from typing import (
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
-from annelid.core.options import Named
+from annelid.core.options import Named, require_options
 from annelid.core.recipe import Recipe, remembering
 
 P = ParamSpec("P")
@@ -61,7 +61,9 @@ class Checked(Named):
 
     def part(self, kind: type[C]) -> C:
         """The parameters of a class that this one inherits from."""
-        return kind(**{one.name: getattr(self, one.name) for one in fields(cast(Any, kind))})
+        made, known = object.__new__(kind), {name for each in kind.__mro__ for name in vars(each)}
+        vars(made).update({name: value for name, value in vars(self).items() if name in known})  # all looked at before
+        return made
 
 
 def parameter(
@@ -134,11 +136,7 @@ def options_of(
 
         @functools.wraps(function)
         def checked(*given: Any, **options: Any) -> R:
-            for name in options:
-                if name not in known and name != thing.name:
-                    others = [other for other, made in elsewhere.items() if name in inspect.signature(made).parameters]
-                    hint = f"It is an option of {others[0]}." if others else None
-                    raise UnknownName(f"option of {declared.of_what}", name, list(known), hint=hint)
+            require_options(declared.of_what, set(options) - {thing.name}, known, elsewhere)
             recipe = Recipe.of(checked, given, options)
             first = inspect.signature(checked).bind(*given, **options).args[0]
             options.pop(thing.name, None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from annelid.core.errors import AnnelidError, raised_anew
+from annelid.core.errors import AnnelidError, copied_error
 from annelid.core.events import Event
 from annelid.core.interrupts import KEEPER
 from annelid.core.waits import waiting_for
@@ -108,7 +108,7 @@ class Runs:
                 raise AnnelidError("the simulation has not been started: there is nothing to wait for.")
             if end.failure is not None and (waited or self._untold is end.failure):
                 self._untold = None
-                raise raised_anew(end.failure)
+                raise copied_error(end.failure)
             return end.event
 
     def _wait_beyond(self, seen: int, timeout: float | None) -> None:
@@ -127,7 +127,7 @@ class Runs:
         with self._lock:
             error, self._untold = self._untold, None
         if error is not None:
-            raise raised_anew(error)
+            raise copied_error(error)
 
     @property
     def untold(self) -> BaseException | None:
