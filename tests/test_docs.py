@@ -21,7 +21,15 @@ MADE = {DOCS / "atlas.md"}
 WRITTEN = sorted({*DOCS.glob("*.md"), *(page for kind in KINDS for page in (DOCS / kind).glob("*.md"))} - MADE)
 PAGES = [page for page in WRITTEN if EXAMPLE.search(page.read_text(encoding="utf-8"))]
 EXTRA = re.compile(r"^import (torch|jax)$", re.MULTILINE)
+BRIDGE = re.compile(r"annelid\.(Torch|Jax)[A-Z]")
 ELSEWHERE = {"own": 1}  # how many of the first examples of a page tests/browser/test_newcomer.py runs
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_an_example_imports_the_library_that_it_is_a_bridge_to(page: Path) -> None:
+    """Else it would be run, and fail, where that library is not installed."""
+    for example in EXAMPLE.findall(page.read_text(encoding="utf-8")):
+        assert {name.lower() for name in BRIDGE.findall(example)} <= set(EXTRA.findall(example)), example
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
