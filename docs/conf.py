@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [
     "gallery_page",
     "myst_nb",
+    "public_surface",
     "search_excerpts",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

@@ -9,7 +9,8 @@ import pytest
 
 import annelid
 from annelid.core.packages import installed
-from annelid.materials import PRESETS, SILICONES, Silicone
+from annelid.materials.presets import PRESETS
+from annelid.materials.silicones import SILICONES, Silicone
 from annelid.scenes.registry import scene_names
 from annelid.studies.registry import study_names
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.materials import PRESETS, SILICONES, Material, NeoHooke, matching, material, names, steady_loss
+from annelid.materials import Material, NeoHooke, matching, material, names, steady_loss
+from annelid.materials.presets import PRESETS
+from annelid.materials.silicones import SILICONES
 
 POSITIVE = ("density", "youngs_modulus", "yield_strain")
 NUMBERS = (*POSITIVE, "poisson_ratio", "damping")

@@ -7,7 +7,7 @@ import pytest
 
 from annelid.benches.registry import BENCHES, bench_module, bench_names
 from annelid.cli import COMMANDS, command_of, entries, main
-from annelid.envs.baselines import SCRIPTS
+from annelid.envs.baselines.registry import SCRIPTS
 from annelid.envs.registration import TASKS, task
 from annelid.envs.task import Task
 from annelid.evolve.contract import ProblemOptions

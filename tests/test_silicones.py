@@ -9,8 +9,8 @@ import pytest
 
 from annelid import fem, springs
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.materials import SILICONES, Law, Material, Silicone, matching, material, names
-from annelid.materials.silicones import LawName
+from annelid.materials import Law, Material, matching, material, names
+from annelid.materials.silicones import SILICONES, LawName, Silicone
 from annelid.shapes import tet_beam
 
 EVERY = [silicone.material(law) for silicone in SILICONES for law in silicone.laws]

@@ -10,6 +10,7 @@ from annelid.core.showing import Theatre, provide
 _PACKAGES = (
     "calibration",
     "control",
+    "core",
     "coupling",
     "envs",
     "evolve",
@@ -20,6 +21,7 @@ _PACKAGES = (
     "robots",
     "shapes",
     "springs",
+    "view",
     "voxels",
     "voxels3d",
 )
@@ -27,6 +29,7 @@ _PACKAGES = (
 if TYPE_CHECKING:
     from annelid import calibration as calibration
     from annelid import control as control
+    from annelid import core as core
     from annelid import coupling as coupling
     from annelid import fem as fem
     from annelid import grains as grains
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from annelid import robots as robots
     from annelid import shapes as shapes
     from annelid import springs as springs
+    from annelid import view as view
     from annelid import voxels as voxels
     from annelid import voxels3d as voxels3d
     from annelid.calibration.calibration import Calibration

@@ -17,6 +17,7 @@ from annelid.core.errors import (
     StepTooLong,
     UnknownName,
 )
+from annelid.coupling.surface import closed_surface
 from annelid.shapes import Box, Rigid, Sphere
 
 from .conftest import block, box, dropped
@@ -175,9 +176,9 @@ def test_options_of_another_kind_are_refused(options: dict[str, Any], sentence: 
 def test_a_surface_is_that_of_a_body() -> None:
     wrong: Any = 3
     with pytest.raises(InvalidValue, match=r"the body must be a springs.Body or a fem.Solid, not int: 3"):
-        coupling.closed_surface(wrong)
+        closed_surface(wrong)
     with pytest.raises(InvalidValue, match="positions must be those of 27 masses, not of 1"):
-        coupling.closed_surface(springs.block((3, 3, 3)), np.zeros((1, 3)))
+        closed_surface(springs.block((3, 3, 3)), np.zeros((1, 3)))
 
 
 def test_a_rigid_body_that_begins_below_the_floor_is_told_of() -> None:

@@ -11,6 +11,7 @@ import pytest
 from annelid import coupling, fem, grains
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.snapshot import Look
+from annelid.coupling.solids.world import SolidWorld
 from annelid.robots.pneumatic_worm import PneumaticWorm
 from annelid.shapes import Plane, Rigid, Surface
 
@@ -188,9 +189,9 @@ def test_a_solid_that_is_lost_leaves_the_last_good_state() -> None:
 
 def test_steps_of_solid_and_grains_fit_each_other() -> None:
     bed = box(side=0.13, depth=0.05).bed()
-    longest = coupling.SolidWorld().longest(bed, [])
-    for world in (coupling.SolidWorld(), coupling.SolidWorld(dt=4e-3), coupling.SolidWorld(grain_dt=1e-4)):
+    longest = SolidWorld().longest(bed, [])
+    for world in (SolidWorld(), SolidWorld(dt=4e-3), SolidWorld(grain_dt=1e-4)):
         dt, count = world.steps(bed, [])
         assert dt <= 4e-3 + 1e-12
         assert dt / count <= longest
-    assert coupling.SolidWorld(dt=2e-3, grain_dt=1e-4).steps(bed, []) == (2e-3, 20)
+    assert SolidWorld(dt=2e-3, grain_dt=1e-4).steps(bed, []) == (2e-3, 20)

@@ -15,7 +15,7 @@ import warp as wp
 from gymnasium.utils.env_checker import check_env
 
 from annelid import envs
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue, MissingPackage, UnknownName
 from annelid.core.snapshot import Mesh, Spheres, host_array
 from annelid.envs.single import WorldEnv
 
@@ -294,7 +294,7 @@ def test_unknown_option(task: Task) -> None:
 
 def test_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
-    with pytest.raises(envs.MissingPackage, match=r"EXTRA=rl|\[rl\]"):
+    with pytest.raises(MissingPackage, match=r"EXTRA=rl|\[rl\]"):
         envs.make_stable_env("annelid/VoxelLocomotion-v0")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from annelid import envs, springs
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, MissingPackage
 from annelid.shapes import ground
 
 Named = tuple[Any, dict[str, object]]
@@ -160,5 +160,5 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from annelid.envs import registration
 
     monkeypatch.setattr(registration, "installed", lambda module: False)
-    with pytest.raises(envs.MissingPackage, match="needs skrl, which is not installed: pip install skrl"):
+    with pytest.raises(MissingPackage, match="needs skrl, which is not installed: pip install skrl"):
         envs.make_skrl_env(Stretch)

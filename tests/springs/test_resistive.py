@@ -187,4 +187,4 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InvalidValue, match=r"keeps the hollows of all faces .* leave repose=None"):
         ResistiveGround("glass", stiffness=1e6, repose=30.0)
     with pytest.raises(InvalidValue, match="grains cannot move through a ResistiveGround yet, and obstacle 0 is one"):
-        grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=[grains.ResistiveGround("glass")])
+        grains.simulation(grains.Bed([[0.0, 0.0, 0.1]], 0.01), obstacles=[ResistiveGround("glass")])

@@ -5,7 +5,6 @@ can learn is one flat vector, `parameters`, which any optimiser can hold.
 """
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
-from annelid.control.bank import Bank
 from annelid.control.commanded import commanded
 from annelid.control.controller import Controller, Program, controller_from_dict
 from annelid.control.files import read_controller
@@ -20,7 +19,6 @@ from annelid.core.lazy import public
 
 __all__ = [
     "MLP",
-    "Bank",
     "Controller",
     "Development",
     "DistributedMLP",

@@ -18,14 +18,11 @@ from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
 from annelid.coupling.sensors import contact_force_of, touch_of
 from annelid.coupling.solids.build import solid_simulation
-from annelid.coupling.solids.model import SolidModel
-from annelid.coupling.solids.readout import SolidReadout
 from annelid.coupling.solids.solver import SolidSolver
-from annelid.coupling.solids.state import SolidState
 from annelid.coupling.solids.world import SolidWorld
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
-from annelid.coupling.surface import STRETCH, closed_surface, closing_radii, standoff
+from annelid.coupling.surface import STRETCH, closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.fem.robots.actuators import Actuator
 from annelid.grains.beginning import warn_of_beginnings
@@ -37,15 +34,10 @@ from annelid.shapes import Obstacle, Surface
 __all__ = [
     "Model",
     "Readout",
-    "SolidModel",
-    "SolidReadout",
     "SolidSolver",
-    "SolidState",
-    "SolidWorld",
     "Solver",
     "State",
     "World",
-    "closed_surface",
     "closing_radii",
     "contact_force_of",
     "simulation",

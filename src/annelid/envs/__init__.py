@@ -43,7 +43,6 @@ __all__ = [
     "Agent",
     "Batch",
     "Channel",
-    "MissingPackage",
     "Task",
     "Worlds",
     "each_world",

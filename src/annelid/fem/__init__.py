@@ -40,7 +40,9 @@ from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
 from annelid.fem.energy import energy_of
 from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.fluids.columns import FluidColumns
 from annelid.fem.fluids.fluid import Fluid
+from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.integrators import Integrator
 from annelid.fem.linear_choice import Linear, linear_in_motion
 from annelid.fem.linearly_implicit import LinearlyImplicitSolver
@@ -82,15 +84,16 @@ from annelid.fem.world import World
 from annelid.shapes import Obstacle
 
 __all__ = [
-    "BatchedSolver",
     "Cable",
     "Cavity",
+    "CavityPressure",
     "Contact",
     "CsvStream",
     "DynamicSolver",
     "ElementSet",
     "Fabric",
     "Fluid",
+    "FluidColumns",
     "Forward",
     "ForwardSolver",
     "Hydraulic",
@@ -101,9 +104,7 @@ __all__ = [
     "InverseSolver",
     "JsonStream",
     "Limits",
-    "LinearlyImplicitSolver",
     "MeshError",
-    "MidpointSolver",
     "Model",
     "Newton",
     "NoEquilibrium",

@@ -7,6 +7,7 @@ from typing import Literal
 from annelid.core.errors import UnknownName
 
 Integrator = Literal["backward-euler", "midpoint", "linearly-implicit"]
+"""How steps of a solid in motion are computed."""
 
 _STAGES: dict[str, float] = {"backward-euler": 1.0, "midpoint": 0.25, "linearly-implicit": 1.0}
 

@@ -36,6 +36,7 @@ from annelid.shapes.surface import Surface
 
 MaterialLike = str | Material
 Volume = Literal["auto", "mean", "plain"]
+"""Whose change of volume counts: that of each tetrahedron, or one for those of a cell."""
 
 _PROPERTIES = (
     "density", "youngs_modulus", "poisson_ratio", "yield_strain", "damping", "shear_modulus", "bulk_modulus",

@@ -47,7 +47,6 @@ from annelid.grains.sensors import (
 from annelid.grains.solver import Solver
 from annelid.grains.state import State
 from annelid.grains.world import World
-from annelid.shapes import Medium, ResistiveGround
 
 __all__ = [
     "GLASS",
@@ -57,10 +56,8 @@ __all__ = [
     "Contacts",
     "Depth",
     "Grain",
-    "Medium",
     "Model",
     "Readout",
-    "ResistiveGround",
     "Solver",
     "State",
     "World",

@@ -5,19 +5,14 @@ How a material becomes spring constants, masses or element stiffness is the busi
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.lazy import public
-from annelid.materials.kernels.own_laws import OWN_CONSTANTS, Constants
+from annelid.materials.kernels.own_laws import Constants
 from annelid.materials.laws import Gent, Law, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from annelid.materials.lookup import matching, material, names
 from annelid.materials.material import Material
 from annelid.materials.own_laws import OwnLaw
-from annelid.materials.presets import PRESETS
 from annelid.materials.prony import loss_factor, steady_loss
-from annelid.materials.silicones import SILICONES, Silicone
 
 __all__ = [
-    "OWN_CONSTANTS",
-    "PRESETS",
-    "SILICONES",
     "Constants",
     "Gent",
     "Law",
@@ -26,7 +21,6 @@ __all__ = [
     "NeoHooke",
     "Ogden",
     "OwnLaw",
-    "Silicone",
     "Yeoh",
     "loss_factor",
     "matching",

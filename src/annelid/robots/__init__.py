@@ -6,7 +6,8 @@ from annelid.robots.crawler import Crawler, crawler
 from annelid.robots.fibre_actuator import fibre_actuator
 from annelid.robots.finger import finger, finger_mesh
 from annelid.robots.gear_tower import GearTower, gear_tower
-from annelid.robots.pendulum import pendulum, pendulum_mesh, pendulum_solid
+from annelid.robots.pendulum import pendulum, pendulum_mesh
+from annelid.robots.pneumatic_worm import PneumaticWorm
 from annelid.robots.pneunet import pneunet
 from annelid.robots.pusher import pusher
 from annelid.robots.quadruped import quadruped
@@ -21,6 +22,7 @@ __all__ = [
     "BuriedWorm",
     "Crawler",
     "GearTower",
+    "PneumaticWorm",
     "Sandbox",
     "SoftGripper",
     "bellows",
@@ -35,7 +37,6 @@ __all__ = [
     "mug",
     "pendulum",
     "pendulum_mesh",
-    "pendulum_solid",
     "pneunet",
     "pusher",
     "quadruped",

@@ -6,6 +6,7 @@ from annelid.shapes.gear import HelicalGear, helical_gear
 from annelid.shapes.height_field import HeightField
 from annelid.shapes.implicit import ImplicitSurface
 from annelid.shapes.kernels.sdf import SdfGrid, sdf_sample
+from annelid.shapes.lattice import Lattice
 from annelid.shapes.mass import MassProperties, mass_properties
 from annelid.shapes.mesh import Shape, TriangleMesh
 from annelid.shapes.path import Path
@@ -23,8 +24,10 @@ from annelid.shapes.sdf_cache import baked
 from annelid.shapes.surface import Surface
 from annelid.shapes.tet.mesh import TetMesh
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
+from annelid.shapes.tet.sections import Section, disk, rectangle
 from annelid.shapes.tet.structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
 from annelid.shapes.tet.stuffing import tet_fill
+from annelid.shapes.tet.sweep import swept
 from annelid.shapes.union import Union
 from annelid.shapes.walls import box_walls, ground
 
@@ -37,6 +40,7 @@ __all__ = [
     "HeightField",
     "HelicalGear",
     "ImplicitSurface",
+    "Lattice",
     "MassProperties",
     "Medium",
     "MeshDistance",
@@ -48,6 +52,7 @@ __all__ = [
     "Revolved",
     "Rigid",
     "SdfGrid",
+    "Section",
     "Shape",
     "SignedDistanceGrid",
     "Sphere",
@@ -58,11 +63,14 @@ __all__ = [
     "baked",
     "beam",
     "box_walls",
+    "disk",
     "ground",
     "helical_gear",
     "hopper",
     "mass_properties",
+    "rectangle",
     "sdf_sample",
+    "swept",
     "tet_beam",
     "tet_cylinder",
     "tet_fill",

@@ -39,6 +39,7 @@ from annelid.shapes.thickness import cells_for_walls, thinnest_wall
 from annelid.shapes.values import Vector, as_vector, require_count
 
 Geometry = Shape | Plane | HeightField | ImplicitSurface
+"""What a rigid thing looks like."""
 
 MOTIONS = ("fixed", "driven", "free")
 

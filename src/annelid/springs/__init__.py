@@ -14,7 +14,6 @@ from annelid.core.lazy import public
 from annelid.core.options import require_kind
 from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
-from annelid.core.summary import Summary
 from annelid.springs.actuation import Signal, contract_expand, expand_contract, titan_wave, wave
 from annelid.springs.beginning import warn_of_beginnings
 from annelid.springs.body import Body, join
@@ -61,8 +60,6 @@ __all__ = [
     "Signal",
     "Solver",
     "State",
-    "StepTooLong",
-    "Summary",
     "VolumeTerm",
     "World",
     "bar_stiffness",

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidValue
-from annelid.envs.machines import HOME, Chain, kernels, panda_chain
+from annelid.envs.machines import HOME, Chain, kernels
 from annelid.envs.machines.kinematics import modified_dh
+from annelid.envs.machines.panda import panda_chain
 
 ARM = panda_chain()
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue, MissingPackage
-from annelid.envs.machines import HOME, Bucket, Bulldozer, panda, panda_chain
+from annelid.envs.machines import HOME, Bucket, Bulldozer, panda
 from annelid.envs.machines import panda as panda_function
-from annelid.envs.machines.panda import robot_data
+from annelid.envs.machines.panda import panda_chain, robot_data
 from annelid.shapes import baked
 
 

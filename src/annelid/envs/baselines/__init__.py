@@ -1,5 +1,5 @@
 """What an agent must beat: doing nothing, chance, and a policy that someone wrote for the environment."""
 
-from annelid.envs.baselines.registry import SCRIPTS, has_script, scripted
+from annelid.envs.baselines.registry import scripted
 
-__all__ = ["SCRIPTS", "has_script", "scripted"]
+__all__ = ["scripted"]

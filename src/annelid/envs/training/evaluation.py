@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from annelid.envs.baselines import has_script, scripted
+from annelid.envs.baselines.registry import has_script, scripted
 from annelid.envs.spaces import host_observations, packed
 from annelid.envs.worlds import Policy, Worlds
 

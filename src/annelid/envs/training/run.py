@@ -17,7 +17,7 @@ from annelid.core.files import read_text, replaced, require_folder
 from annelid.core.interrupts import held_back
 from annelid.core.ownership import owned
 from annelid.core.packages import optional
-from annelid.envs.baselines import has_script, scripted
+from annelid.envs.baselines.registry import has_script, scripted
 from annelid.envs.registration import make_worlds
 from annelid.envs.training.agents import load_agent, make_agent, save_agent
 from annelid.envs.training.evaluation import constant, episode_outcomes, episode_returns, successes, uniform

@@ -13,7 +13,7 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.fem.kernels.hyperelastic import FACTOR, FIRST, HyperPoints, principal
 from annelid.fem.kernels.laws import LEAST_STRETCH, row_of
-from annelid.materials import OWN_CONSTANTS
+from annelid.materials.kernels.own_laws import OWN_CONSTANTS
 
 wp.set_module_options({"enable_backward": False})
 

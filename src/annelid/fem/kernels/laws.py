@@ -11,7 +11,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.materials import OWN_CONSTANTS, Constants
+from annelid.materials.kernels.own_laws import OWN_CONSTANTS, Constants
 
 wp.set_module_options({"enable_backward": False})
 

@@ -37,7 +37,7 @@ class LocomotionOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Locomotion(Task[LocomotionOutcome]):
-    """Locomotion.
+    """How far robots walk, and how.
 
     Attributes:
         terrain: The ground or its name.
