@@ -90,31 +90,28 @@ def box_gap(size: Any, x: Any):
     zero = x[0] - x[0]
     one = type(zero)(1.0)
     beyond = type(x)(wp.abs(x[0]) - size[0], wp.abs(x[1]) - size[1], wp.abs(x[2]) - size[2])
-    outside = type(x)(wp.max(beyond[0], zero), wp.max(beyond[1], zero), wp.max(beyond[2], zero))
-    gap = wp.length(outside)
-    gradient = outside / wp.max(gap, type(zero)(TINY))
+    less = wp.min(beyond[0], beyond[1])
+    more = wp.max(beyond[0], beyond[1])
+    gap = wp.max(more, beyond[2])  # beside a face, and inside, out through the nearest one
+    gradient = type(x)(zero, zero, one)
+    if beyond[1] == gap:
+        gradient = type(x)(zero, one, zero)
+    if beyond[0] == gap:
+        gradient = type(x)(one, zero, zero)
     curvature = zero
     straight = type(x)()
-    sides = int(0)
-    for i in range(3):
-        if outside[i] > zero:
-            sides += 1
-        else:
-            straight[i] = one
-    if sides >= 2:
+    if wp.max(less, wp.min(more, beyond[2])) > zero:  # beside an edge or a corner
+        outside = type(x)(wp.max(beyond[0], zero), wp.max(beyond[1], zero), wp.max(beyond[2], zero))
+        gap = wp.length(outside)
+        gradient = outside / gap
         curvature = one / gap
-    if sides == 3:
-        straight = type(x)()
-    if sides == 0:  # inside: out through the nearest face
-        gap = wp.max(wp.max(beyond[0], beyond[1]), beyond[2])
-        gradient = type(x)(zero, zero, one)
-        if beyond[1] == gap:
-            gradient = type(x)(zero, one, zero)
-        if beyond[0] == gap:
-            gradient = type(x)(one, zero, zero)
-    for i in range(3):
-        if x[i] < zero:
-            gradient[i] = -gradient[i]
+        if wp.min(less, beyond[2]) <= zero:
+            straight = type(x)(
+                wp.where(outside[0] > zero, zero, one),
+                wp.where(outside[1] > zero, zero, one),
+                wp.where(outside[2] > zero, zero, one),
+            )
+    gradient = type(x)(wp.sign(x[0]) * gradient[0], wp.sign(x[1]) * gradient[1], wp.sign(x[2]) * gradient[2])
     return gap, gradient, curvature, straight
 
 

@@ -6,7 +6,17 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.shapes.kernels.gaps import CLOSED_FORMS, GRID, HEIGHTS, PLANE, grid_gap, heights_gap, plane_gap
+from annelid.shapes.kernels.gaps import (
+    CLOSED_FORMS,
+    GRID,
+    HEIGHTS,
+    PLANE,
+    SPHERE,
+    grid_gap,
+    heights_gap,
+    plane_gap,
+    sphere_gap,
+)
 
 wp.set_module_options({"enable_backward": False})
 
@@ -111,14 +121,15 @@ def turned_back_by_matrix(turn: Any, v: Any):
 def world_gap(kinds: tuple[int, ...], real: Any, still: bool = False, points: bool = False) -> wp.Function:
     """A function `(geometry, place, turn, values, point) -> gap, gradient, curvature, straight` in the world.
 
-    Planes are not turned: their normals are those in the world. What is `still` has a matrix, which is quicker, for its
-    turn, else a quaternion.
+    Planes are not turned: their normals are those in the world; nor are spheres. What is `still` has a matrix, which is
+    quicker, for its turn, else a quaternion.
     """
     Geometry, vec3 = geometry_struct(real), wp.types.vector(length=3, dtype=real)
     Turn = wp.types.matrix(shape=(3, 3), dtype=real) if still else wp.types.quaternion(real)
     out, back = (turned_by_matrix, turned_back_by_matrix) if still else (turned, turned_back)
-    planes, level = PLANE in kinds, set(kinds) <= {PLANE}
-    local = local_gap(tuple(kind for kind in kinds if kind != PLANE), real, smooth=False, points=points)
+    planes, level, spheres = PLANE in kinds, set(kinds) <= {PLANE}, SPHERE in kinds
+    turning = tuple(kind for kind in kinds if kind not in (PLANE, SPHERE))
+    local = local_gap(turning, real, smooth=False, points=points)
 
     @wp.func
     def gap(geometry: Geometry, place: vec3, turn: Turn, values: wp.array[wp.float32], x: vec3):
@@ -127,6 +138,10 @@ def world_gap(kinds: tuple[int, ...], real: Any, still: bool = False, points: bo
             if wp.static(level) or geometry.kind == wp.static(PLANE):
                 normal = geometry.side * geometry.size
                 return wp.dot(normal, away), normal, real(0.0), vec3()
+        if wp.static(spheres):
+            if geometry.kind == wp.static(SPHERE):
+                found, gradient, curvature, straight = sphere_gap(geometry.size, away)
+                return geometry.side * found, geometry.side * gradient, geometry.side * curvature, straight
         found, gradient, curvature, straight = local(geometry, values, back(turn, away))
         return found, out(turn, gradient), curvature, out(turn, straight)
 
