@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import coupling, fem, grains, springs, voxels
+from annelid import coupling, fem, grains, springs, voxels, voxels3d
+from annelid.core.energy import EnergySensor
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.shapes import Box, Rigid, ground, tet_beam
 
@@ -128,8 +129,13 @@ def test_sides_of_a_coupled_world(device: str) -> None:
     np.testing.assert_allclose(simulation.sensors["bed"], [[parts["grains"].total]], rtol=1e-5)
 
 
+def test_all_physics_have_one_sensor_of_energy() -> None:
+    for package in (springs, grains, voxels, voxels3d, fem):
+        assert type(package.energy_of()) is EnergySensor
+
+
 def test_energies_that_cannot_be_read_are_refused() -> None:
-    for package in (springs, grains, voxels, fem):
+    for package in (springs, grains, voxels, voxels3d, fem):
         with pytest.raises(UnknownName, match="Did you mean 'kinetic'"):
             package.energy_of(kind="kinetik")
     simulation = of_grains("cpu", 1)

@@ -97,6 +97,7 @@ def test_pictures_and_sensors_show_both_sides() -> None:
     simulation.sensors.add("push", coupling.contact_force_of())
     simulation.sensors.add("sole", coupling.touch_of(lambda p: p[:, 2] < 0.056))
     simulation.sensors.add("middle", fem.position_of())
+    simulation.sensors.add("energy", fem.energy_of())
     simulation.step(20)
     snapshot = simulation.solver.snapshot(simulation.state, Look())
     assert {"solid", "grains"} <= {part.name for part in snapshot.parts}
@@ -107,6 +108,7 @@ def test_pictures_and_sensors_show_both_sides() -> None:
     )
     assert 0.0 < float(simulation.sensors["sole"].ravel()[0]) <= 1.0
     assert simulation.sensors["middle"].ravel()[2] < 0.055 + 0.5 * SIDE
+    assert simulation.sensors["energy"] == pytest.approx(simulation.summary().parts["solid"].total, rel=1e-5)
     nodes = simulation.solver.model.solid.node_count
     assert simulation.positions().shape == (nodes + len(simulation.solver.model.bed), 3)
 

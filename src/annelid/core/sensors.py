@@ -134,12 +134,12 @@ class Several(Sensor):
         return Reading(read, size, units.pop(), labels, means, None if there.all() else there)
 
 
-def side_of(solver: Solver, kind: type[K], what: str) -> tuple[K, Callable[[State], State]]:
+def side_of(solver: Solver, kind: type[K] | tuple[type[K], ...], what: str) -> tuple[K, Callable[[State], State]]:
     """The solver of a kind, or the one of this kind that another steps together with others, and where its state is.
 
     Args:
         solver: The solver of the simulation.
-        kind: Class of the solver that a sensor reads.
+        kind: Class of the solver that a sensor reads, or classes.
         what: What it reads, for the sentence that refuses another solver.
     """
     if isinstance(solver, kind):

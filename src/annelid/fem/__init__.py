@@ -38,7 +38,7 @@ from annelid.fem.contact.settings import Contact
 from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.dynamics import Inertia
 from annelid.fem.elements import ElementSet
-from annelid.fem.energy import energy_of
+from annelid.fem.energy import energy_of, strain_energy
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.columns import FluidColumns
 from annelid.fem.fluids.fluid import Fluid
@@ -67,15 +67,7 @@ from annelid.fem.robots.steps import Step, outcome_in_words
 from annelid.fem.robots.stream import CsvStream, JsonStream
 from annelid.fem.robots.trajectory import Path
 from annelid.fem.sand.elements import Sand, require_motion
-from annelid.fem.sensors import (
-    effort_of,
-    orientation_of,
-    position_of,
-    strain_energy,
-    stroke_of,
-    velocity_of,
-    volume_of,
-)
+from annelid.fem.sensors import effort_of, orientation_of, position_of, stroke_of, velocity_of, volume_of
 from annelid.fem.solid import Solid, Volume, require_solid
 from annelid.fem.solver import Solver
 from annelid.fem.state import State

@@ -1,4 +1,4 @@
-"""Sensors of solids and soft robots: nodes and effectors, actuators, volumes of cavities, stored energy."""
+"""Sensors of solids and soft robots: nodes and effectors, actuators and volumes of cavities."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from annelid.core.solver import Solver as AnySolver
 from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
-from annelid.fem.kernels.parameters import STIFFNESS
-from annelid.fem.kernels.sensing import copy_number, sum_moments, sum_numbers, sum_vectors
+from annelid.fem.kernels.sensing import copy_number, sum_moments, sum_vectors
 from annelid.fem.robots.actuators import Chamber, Pneumatic
 from annelid.fem.robots.effectors import Orientation
 from annelid.fem.robots.solver import RobotSolver
@@ -181,26 +180,6 @@ class VolumeSensor(SolidSensor):
         return actuator.cavity_of(solid)
 
 
-@dataclass(frozen=True, eq=False)
-class EnergySensor(SolidSensor):
-    """Reads the energy that the elements store; made by `strain_energy`."""
-
-    @property
-    def _what(self) -> str:
-        return "strain energy"
-
-    def _reading(self, own: Solver | RobotSolver) -> Reading:
-        device, model = own.device, own.model
-        sums = wp.zeros((1, PARTS), dtype=Sums, device=device)
-
-        def read(state: Any, out: wp.array[Any], first: int) -> None:
-            inputs = [STIFFNESS, state.variation.values, model.elastic_energies(state.positions)]
-            wp.launch(sum_numbers, (1, PARTS), inputs, [sums], device=device)
-            wp.launch(finish_sum, 1, [sums, 1.0, 0, 1, first], [out], device=device)
-
-        return Reading(_world_by_world(own, read), (1,), "J")
-
-
 def position_of(where: Where = None) -> Sensor:
     """Mean position of nodes [m], x, y, z: all, a group, a mask, indices, a function; or that of an effector."""
     return NodeSensor("position", where)
@@ -229,11 +208,6 @@ def stroke_of(actuator: str) -> Sensor:
 def volume_of(cavity: int | str | Cavity = 0) -> Sensor:
     """Volume of a cavity [m³]: its number in the mesh, the cavity itself, or the name of the chamber that it is."""
     return VolumeSensor(cavity)
-
-
-def strain_energy() -> Sensor:
-    """Energy stored in the tetrahedra [J]."""
-    return EnergySensor()
 
 
 def _world_by_world(solver: Solver | RobotSolver, read: Read) -> Read:

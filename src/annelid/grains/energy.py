@@ -1,17 +1,16 @@
-"""A sensor of the energy of a free body, or of all grains and free bodies of a world."""
+"""Energies of a free body, or of all grains and free bodies of a world."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.energy import EnergyKind, energy_reading, require_energy
+from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
 from annelid.core.errors import InvalidValue
-from annelid.core.sensors import Reading, Sensor, side_of
-from annelid.core.solver import Solver as AnySolver
+from annelid.core.sensors import Sensor
 from annelid.grains.kernels.energy import body_energies, grain_energies
 from annelid.grains.model import Model, is_free
 from annelid.grains.sensors import numbers_in_worlds
@@ -19,51 +18,40 @@ from annelid.grains.solver import Solver
 from annelid.shapes import Obstacle
 
 
-@dataclass(frozen=True, eq=False)
-class EnergySensor(Sensor):
-    """Reads an energy of a body or of a whole world; made by `energy_of`."""
+def _energies(solver: Solver, body: Obstacle | int | str | None) -> AddEnergies:
+    """Sums over grains and bodies; see `EnergySensor`."""
+    model, device = solver.model, solver.device
+    gravity = wp.vec3d(*model.world.gravity)
+    lists = _uploaded(model, _numbers(solver, body))
+    counts = np.bincount(model.worlds, minlength=model.world_count)
+    rows = wp.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), dtype=wp.int32, device=device)
+    guest = int(model.parameters.first_guest)
 
-    kind: EnergyKind
-    body: Obstacle | int | str | None = None
+    def add(state: Any, sums: wp.array[Any]) -> None:
+        pull = [gravity, state.variation.values]
+        if body is None:
+            inputs = [rows, guest, *pull, state.names, state.positions, state.velocities, state.spins]
+            wp.launch(grain_energies, sums.shape, inputs, [sums], device=device)
+        else:
+            sums.zero_()
+        motion = [state.places, state.turns, state.body_velocities, state.body_spins]
+        wp.launch(body_energies, solver.worlds, [*lists, *pull, *motion, sums], device=device)
 
-    def __post_init__(self) -> None:
-        require_energy(self.kind)
+    return add
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solver of grains."""
-        own, side = side_of(solver, Solver, "energy of grains and bodies")
-        model, device = own.model, own.device
-        gravity = wp.vec3d(*model.world.gravity)
-        lists = _uploaded(model, self._numbers(own))
-        counts = np.bincount(model.worlds, minlength=model.world_count)
-        rows = wp.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), dtype=wp.int32, device=device)
-        guest = int(model.parameters.first_guest)
 
-        def add(state: Any, sums: wp.array[Any]) -> None:
-            mine = side(state)
-            pull = [gravity, mine.variation.values]
-            if self.body is None:
-                inputs = [rows, guest, *pull, mine.names, mine.positions, mine.velocities, mine.spins]
-                wp.launch(grain_energies, sums.shape, inputs, [sums], device=device)
-            else:
-                sums.zero_()
-            motion = [mine.places, mine.turns, mine.body_velocities, mine.body_spins]
-            wp.launch(body_energies, own.worlds, [*lists, *pull, *motion, sums], device=device)
-
-        return energy_reading(self.kind, own, add)
-
-    def _numbers(self, solver: Solver) -> np.ndarray:
-        """Free bodies whose energy is read."""
-        model = solver.model
-        if self.body is None:
-            return np.array([n for n, body in enumerate(model.bodies) if is_free(body)], int)
-        numbers = numbers_in_worlds(solver, self.body)
-        if not is_free(model.bodies[numbers[0]]):
-            raise InvalidValue(
-                f"{model.bodies[numbers[0]].rigid.called(int(numbers[0]))}, is moved whatever it weighs and has no "
-                "energy to read: make it free, or read its velocity."
-            )
-        return numbers
+def _numbers(solver: Solver, body: Obstacle | int | str | None) -> np.ndarray:
+    """Free bodies whose energy is read."""
+    model = solver.model
+    if body is None:
+        return np.array([n for n, each in enumerate(model.bodies) if is_free(each)], int)
+    numbers = numbers_in_worlds(solver, body)
+    if not is_free(model.bodies[numbers[0]]):
+        raise InvalidValue(
+            f"{model.bodies[numbers[0]].rigid.called(int(numbers[0]))}, is moved whatever it weighs and has no "
+            "energy to read: make it free, or read its velocity."
+        )
+    return numbers
 
 
 def energy_of(body: Obstacle | int | str | None = None, *, kind: EnergyKind = "total") -> Sensor:
@@ -73,7 +61,7 @@ def energy_of(body: Obstacle | int | str | None = None, *, kind: EnergyKind = "t
         body: The body: an obstacle as it was given, its name, or its number among the bodies of a world; None for all.
         kind: "kinetic", "rotational" (a part of it), "gravitational" (0 at the origin) or "total".
     """
-    return EnergySensor(kind, body)
+    return EnergySensor(kind, (Solver,), "grains and bodies", partial(_energies, body=body))
 
 
 def _uploaded(model: Model, numbers: np.ndarray) -> list[wp.array[Any]]:

@@ -1,66 +1,57 @@
-"""A sensor of the energy of a voxel robot, or of all that moves in a world."""
+"""Energies of a voxel robot, or of all that moves in a world."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.energy import EnergyKind, energy_reading, require_energy
+from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
 from annelid.core.errors import InvalidValue
-from annelid.core.sensors import Reading, Sensor, side_of
-from annelid.core.solver import Solver as AnySolver
+from annelid.core.sensors import Sensor
 from annelid.voxels.kernels.energy import energy_kernel
 from annelid.voxels.model import Model
 from annelid.voxels.solver import Solver
 
 
-@dataclass(frozen=True, eq=False)
-class EnergySensor(Sensor):
-    """Reads an energy of a robot or of a whole world; made by `energy_of`."""
+def _energies(solver: Solver, robot: int | None) -> AddEnergies:
+    """Sums over bodies and voxels; see `EnergySensor`."""
+    model, kernel = solver.model, energy_kernel(solver.model.real)
+    lists = [model.world.gravity[2], *_bodies(model, robot), *_voxels(model, robot)]
 
-    kind: EnergyKind
-    robot: int | None = None
+    def add(state: Any, sums: wp.array[Any]) -> None:
+        elastic, values = solver.readout.elastic_energies(state), state.variation.values
+        inputs = [*lists, elastic, values, state.positions, state.velocities]
+        wp.launch(kernel, solver.worlds, inputs, [sums], device=solver.device)
 
-    def __post_init__(self) -> None:
-        require_energy(self.kind)
+    return add
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solver of voxels."""
-        own, _ = side_of(solver, Solver, "energy of robots")
-        model, device, kernel = own.model, own.device, energy_kernel(own.model.real)
-        lists = [model.world.gravity[2], *self._bodies(model), *self._voxels(model)]
 
-        def add(state: Any, sums: wp.array[Any]) -> None:
-            elastic, values = own.readout.elastic_energies(state), state.variation.values
-            inputs = [*lists, elastic, values, state.positions, state.velocities]
-            wp.launch(kernel, own.worlds, inputs, [sums], device=device)
+def _bodies(model: Model, robot: int | None) -> list[wp.array[Any]]:
+    """Where those of each world begin, the bodies, their masses and inertias."""
+    shapes = [model.shapes[number] for number in model.shape_of]
+    chosen = [_chosen(shape.robot_of_body, robot) for shape in shapes]
+    numbers = [first + which for first, which in zip(model.first_body[:-1], chosen, strict=True)]
+    inverse = np.concatenate([s.body_constants[which, :2] for s, which in zip(shapes, chosen, strict=True)])
+    weights = np.divide(1.0, inverse, out=np.zeros(inverse.shape), where=inverse > 0.0)
+    return [*_listed(numbers, model.device), wp.array(weights, dtype=wp.vec2d, device=model.device)]
 
-        return energy_reading(self.kind, own, add)
 
-    def _bodies(self, model: Model) -> list[wp.array[Any]]:
-        """Where those of each world begin, the bodies, their masses and inertias."""
-        shapes = [model.shapes[number] for number in model.shape_of]
-        chosen = [self._chosen(shape.robot_of_body) for shape in shapes]
-        numbers = [first + which for first, which in zip(model.first_body[:-1], chosen, strict=True)]
-        inverse = np.concatenate([s.body_constants[which, :2] for s, which in zip(shapes, chosen, strict=True)])
-        weights = np.divide(1.0, inverse, out=np.zeros(inverse.shape), where=inverse > 0.0)
-        return [*_listed(numbers, model.device), wp.array(weights, dtype=wp.vec2d, device=model.device)]
+def _voxels(model: Model, robot: int | None) -> list[wp.array[Any]]:
+    """Where those of each world begin, and the voxels."""
+    chosen = [_chosen(model.shapes[number].robot_of_voxel, robot) for number in model.shape_of]
+    numbers = [first + which for first, which in zip(model.first_voxel[:-1], chosen, strict=True)]
+    return _listed(numbers, model.device)
 
-    def _voxels(self, model: Model) -> list[wp.array[Any]]:
-        """Where those of each world begin, and the voxels."""
-        chosen = [self._chosen(model.shapes[number].robot_of_voxel) for number in model.shape_of]
-        numbers = [first + which for first, which in zip(model.first_voxel[:-1], chosen, strict=True)]
-        return _listed(numbers, model.device)
 
-    def _chosen(self, robots: np.ndarray) -> np.ndarray:
-        """What belongs to the robot."""
-        found = np.arange(len(robots)) if self.robot is None else np.flatnonzero(robots == self.robot)
-        if len(found) == 0:
-            raise InvalidValue(f"a world has the robots 0 to {int(robots.max())}, not {self.robot}.")
-        return found
+def _chosen(robots: np.ndarray, robot: int | None) -> np.ndarray:
+    """What belongs to the robot."""
+    found = np.arange(len(robots)) if robot is None else np.flatnonzero(robots == robot)
+    if len(found) == 0:
+        raise InvalidValue(f"a world has the robots 0 to {int(robots.max())}, not {robot}.")
+    return found
 
 
 def energy_of(robot: int | None = None, *, kind: EnergyKind = "total") -> Sensor:
@@ -72,7 +63,7 @@ def energy_of(robot: int | None = None, *, kind: EnergyKind = "total") -> Sensor
     """
     if robot is not None and (isinstance(robot, bool) or not isinstance(robot, int | np.integer)):
         raise InvalidValue(f"a robot is named by its number in its world, or None for all, not by {robot!r:.60}.")
-    return EnergySensor(kind, robot)
+    return EnergySensor(kind, (Solver,), "robots", partial(_energies, robot=robot))
 
 
 def _listed(numbers: list[np.ndarray], device: wp.Device) -> list[wp.array[Any]]:

@@ -6,12 +6,13 @@ Each world may have a robot of its own: a part is chosen in each of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from annelid.core.energy import EnergyKind, energy_reading, require_energy
+from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_turn
 from annelid.core.options import require_truth
@@ -96,26 +97,11 @@ class PartSensor(Sensor):
         return Reading(read, (max(1, len(parts)),), _UNITS.get(quantity, ""), parts)
 
 
-@dataclass(frozen=True, eq=False)
-class EnergySensor(Sensor):
-    """Reads an energy of voxels; made by `energy_of`."""
-
-    kind: EnergyKind
-    where: Where | None = None
-
-    def __post_init__(self) -> None:
-        require_energy(self.kind)
-
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solver of 3-D voxels."""
-        own, _ = side_of(solver, Solver, "energy of 3-D voxels")
-        part = _Part(own, self.where)
-        none = wp.zeros((0, 0), dtype=wp.float32, device=own.device)
-
-        def add(state: Any, sums: wp.array[Any]) -> None:
-            part.now().read(own, state, ENERGY, 0, 0, sums, none, sums.shape)
-
-        return energy_reading(self.kind, own, add)
+def _energies(solver: Solver, where: Where | None) -> AddEnergies:
+    """Sums over voxels; see `EnergySensor`."""
+    part = _Part(solver, where)
+    none = wp.zeros((0, 0), dtype=wp.float32, device=solver.device)
+    return lambda state, sums: part.now().read(solver, state, ENERGY, 0, 0, sums, none, sums.shape)
 
 
 class _Part:
@@ -246,4 +232,4 @@ def energy_of(where: Where | None = None, *, kind: EnergyKind = "total") -> Sens
         where: Which voxels; None for all.
         kind: "kinetic", "rotational" (a part of it), "elastic", "gravitational" (0 at the origin) or "total".
     """
-    return EnergySensor(kind, where)
+    return EnergySensor(kind, (Solver,), "3-D voxels", partial(_energies, where=where))

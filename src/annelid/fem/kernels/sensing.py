@@ -1,4 +1,4 @@
-"""What sensors read of a solid: sums over nodes or elements in a fixed order, and single numbers."""
+"""What sensors read of a solid: sums over nodes in a fixed order, and single numbers."""
 
 import warp as wp
 
@@ -41,23 +41,6 @@ def sum_moments(
         for row in range(3):
             for column in range(3):
                 total[3 * row + column] = total[3 * row + column] + place[row] * rest[column]
-    sums_out[world, part] = total
-
-
-@wp.kernel(enable_backward=False)
-def sum_numbers(
-    place: int,
-    factors: wp.array[wp.float64],
-    numbers: wp.array[wp.float64],
-    sums_out: wp.array2d[Sums],
-):
-    """Sum of numbers of elements, in parts, times the factor at a place, where there are some."""
-    world, part = wp.tid()
-    total = Sums()
-    for k in range(part, numbers.shape[0], wp.static(PARTS)):
-        total[0] = total[0] + numbers[k]
-    if factors.shape[0] > 0:
-        total[0] = factors[place] * total[0]
     sums_out[world, part] = total
 
 

@@ -2,23 +2,11 @@
 
 import warp as wp
 
-from annelid.core.kernels.energy import GRAVITATIONAL, KINETIC, ROTATIONAL
+from annelid.core.kernels.energy import energies_of
 from annelid.core.kernels.parameters import world_pull
 from annelid.core.kernels.sums import PARTS, Sums
 
 wp.set_module_options({"enable_backward": False})
-
-
-@wp.func
-def _energies(
-    mass: wp.float64, inertial: wp.float64, gravity: wp.vec3d, x: wp.vec3d, v: wp.vec3d
-) -> Sums:  # fmt: skip
-    """Of one thing, with what its rotation holds."""
-    sums = Sums()
-    sums[wp.static(KINETIC)] = wp.float64(0.5) * mass * wp.dot(v, v) + inertial
-    sums[wp.static(ROTATIONAL)] = inertial
-    sums[wp.static(GRAVITATIONAL)] = -mass * wp.dot(gravity, x)
-    return sums
 
 
 @wp.func
@@ -57,7 +45,7 @@ def grain_energies(
             radius = wp.float64(velocities[i][3])
             mass = wp.float64(1.0) / wp.float64(spins[i][3])
             inertial = wp.float64(0.2) * mass * radius * radius * wp.dot(w, w)
-            total += _energies(mass, inertial, pull, _wide(positions[i]), _wide(velocities[i]))
+            total += energies_of(mass, inertial, pull, _wide(positions[i]), _wide(velocities[i]))
     sums_out[world, part] = total
 
 
@@ -83,5 +71,5 @@ def body_energies(
         b = numbers[k]
         spin = wp.vec3d(wp.quat_rotate_inv(turns[b], spins[b]))
         inertial = wp.float64(0.5) * wp.dot(spin, inertias[k] * spin)
-        total += _energies(masses[k], inertial, pull, wp.vec3d(places[b]), wp.vec3d(velocities[b]))
+        total += energies_of(masses[k], inertial, pull, wp.vec3d(places[b]), wp.vec3d(velocities[b]))
     sums[world, 0] = total

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC
+from annelid.core.kernels.energy import ELASTIC, energies_of
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.springs.kernels.layout import layout
@@ -79,9 +79,8 @@ def energy_kernel(features: Features) -> wp.Kernel:
             speed = velocities[i]
             x = wp.vec3d(wp.float64(own[0]), wp.float64(own[1]), wp.float64(own[2]))
             v = wp.vec3d(wp.float64(speed[0]), wp.float64(speed[1]), wp.float64(speed[2]))
-            total[wp.static(KINETIC)] = total[wp.static(KINETIC)] + wp.float64(0.5) * mass * wp.dot(v, v)
+            total += energies_of(mass, wp.float64(0.0), g, x, v)
             total[wp.static(ELASTIC)] = total[wp.static(ELASTIC)] + elastic(i, model, work, positions)
-            total[wp.static(GRAVITATIONAL)] = total[wp.static(GRAVITATIONAL)] - mass * wp.dot(g, x)
         sums_out[world, part] = total
 
     return energies

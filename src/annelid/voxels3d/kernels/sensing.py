@@ -4,7 +4,7 @@ from typing import Any
 
 import warp as wp
 
-from annelid.core.kernels.energy import ELASTIC, GRAVITATIONAL, KINETIC, ROTATIONAL
+from annelid.core.kernels.energy import ELASTIC, energies_of
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.voxels3d.kernels.contacts import surface_of
@@ -183,12 +183,8 @@ def _energy(real: Any) -> wp.Function:
         voxel = tables.voxels[tables.row_of_voxel[i]]
         v, w = doubled(motion.velocities[i]), doubled(motion.spins[i])
         place = tables.places[i] + doubled(motion.displacements[i])
-        mass = wp.float64(voxel.mass)
-        sums = Sums()
         spinning = half * wp.dot(w, w) / wp.float64(voxel.per_inertia)
-        sums[wp.static(ROTATIONAL)] = spinning
-        sums[wp.static(KINETIC)] = half * mass * wp.dot(v, v) + spinning
-        sums[wp.static(GRAVITATIONAL)] = -mass * wp.dot(doubled(tables.gravity), place)
+        sums = energies_of(wp.float64(voxel.mass), spinning, doubled(tables.gravity), place, v)
         for axis in range(3):
             slot = 3 * i + axis
             if tables.row_of_link[slot] >= 0:
