@@ -19,6 +19,7 @@ from annelid.shapes import (
     Shape,
     Sphere,
     Surface,
+    Torus,
     ground,
     turned_about,
 )
@@ -32,6 +33,7 @@ ON_TOP: dict[str, tuple[Shape, float]] = {
     "cylinder": (Cylinder(0.1, 0.3), 0.15),
     "lying cylinder": (Cylinder(0.1, 0.3, axis="x"), 0.1),
     "capsule": (Capsule(0.1, 0.3, axis="y"), 0.1),
+    "ring": (Torus(0.2, 0.1, axis="x"), 0.3),
     "mesh": (Box((0.3, 0.2, 0.1)).surface(), 0.05),
 }
 """Shapes, and how high their tops are above their centres [m]."""
@@ -78,7 +80,13 @@ def test_what_falls_onto_a_geometry_rests_on_top_of_it(physics: str) -> None:
 
 @pytest.mark.parametrize("physics", PHYSICS)
 @pytest.mark.parametrize(
-    ("room", "floor"), [(Sphere(0.3), -0.3), (Cylinder(0.2, 0.3), -0.15), (Box((0.4, 0.4, 0.2)), -0.1)]
+    ("room", "floor"),
+    [
+        (Sphere(0.3), -0.3),
+        (Cylinder(0.2, 0.3), -0.15),
+        (Box((0.4, 0.4, 0.2)), -0.1),
+        (Torus(0.4, 0.2, center=(0.4, 0.0, 0.0)), -0.2),
+    ],
 )
 def test_what_falls_inside_a_shape_rests_on_its_floor(physics: str, room: Shape, floor: float) -> None:
     found = PHYSICS[physics]([Rigid(room, ROUGH, inside=True)], np.array([[0.0, 0.0, floor + 0.002]]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from annelid.shapes import Box, Capsule, Cylinder, HeightField, Plane, Sphere
+from annelid.shapes import Box, Capsule, Cylinder, HeightField, Plane, Sphere, Torus
 from annelid.shapes.kernels import gaps
 from annelid.shapes.mesh import Shape
 
@@ -38,6 +38,8 @@ def find_gaps(
         gap, gradient, curvature, straight = gaps.cylinder_gap(size, x)
     if kind == wp.static(gaps.CAPSULE):
         gap, gradient, curvature, straight = gaps.capsule_gap(size, x)
+    if kind == wp.static(gaps.TORUS):
+        gap, gradient, curvature, straight = gaps.torus_gap(size, x)
     if kind == wp.static(gaps.GRID):
         gap, gradient, curvature, straight = in_grid(values, 0, nodes, origin, spacing[0], x)
     if kind == wp.static(gaps.HEIGHTS):
@@ -89,6 +91,7 @@ def slopes(found: Gaps, points: np.ndarray, step: float = 1e-6) -> tuple[np.ndar
         (gaps.BOX, SIZE, Box(tuple(2 * SIZE))),
         (gaps.CYLINDER, (0.3, 0.4, 0.0), Cylinder(0.3, 0.8)),
         (gaps.CAPSULE, (0.3, 0.4, 0.0), Capsule(0.3, 0.8)),
+        (gaps.TORUS, (0.4, 0.15, 0.0), Torus(0.4, 0.15)),
     ],
 )
 def test_gaps_of_primitives_are_their_distances_and_curve_as_they_do(kind: int, size: object, shape: Shape) -> None:

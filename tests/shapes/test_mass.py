@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidMesh, InvalidValue
-from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, TriangleMesh, mass_properties, tube
+from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, Torus, TriangleMesh, mass_properties, tube
 from annelid.shapes.extrusion import joined
 
 SOLIDS: list[Shape] = [
@@ -16,6 +16,7 @@ SOLIDS: list[Shape] = [
     Sphere(0.4, center=(0.0, 3.0, 0.0)),
     Cylinder(0.2, 0.7, axis=(1.0, 2.0, -1.0), center=(0.1, 0.2, 0.3)),
     Capsule(0.15, 0.4, axis=(0.0, 1.0, 1.0), center=(-1.0, 0.0, 0.0)),
+    Torus(0.3, 0.1, axis=(1.0, 0.0, 1.0), center=(0.0, 2.0, 0.0)),
 ]
 
 

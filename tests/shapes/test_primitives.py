@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, beam
+from annelid.shapes import Box, Capsule, Cylinder, Shape, Sphere, Torus, beam
 
 SHAPES: list[Shape] = [
     Box((1.0, 2.0, 3.0), center=(0.5, -0.25, 0.1)),
     Sphere(0.8, center=(0.1, 0.2, 0.3)),
     Cylinder(0.4, 1.5, axis=(1.0, 2.0, -1.0), center=(0.0, 0.3, 0.0)),
     Capsule(0.3, 1.0, axis="y", center=(-0.2, 0.0, 0.1)),
+    Torus(0.4, 0.15, axis=(0.0, 1.0, 1.0), center=(0.1, 0.0, 0.2)),
 ]
 shapes = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: type(shape).__name__)
 points = arrays(np.float64, (2, 3), elements=st.floats(-4.0, 4.0))

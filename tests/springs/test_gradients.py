@@ -13,7 +13,7 @@ from annelid import Match, Rollout, Simulation, Track, Travel, springs
 from annelid.core import rollout as core_rollout
 from annelid.core.errors import InvalidValue, TooLarge, UnknownName
 from annelid.core.replay import Graphs
-from annelid.shapes import Plane, Rigid, Sphere, Surface
+from annelid.shapes import Capsule, Cylinder, Plane, Rigid, Sphere, Surface, Torus, turned_about
 from annelid.springs.adjoint import adjoint as adjoint_module
 from annelid.springs.adjoint import motion as motion_module
 
@@ -78,6 +78,19 @@ def test_rates_by_masses_in_contacts_that_suit_the_body(crawl: Callable[..., Sim
         assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(exact, rel=1e-5), name
     with pytest.raises(InvalidValue, match="contact_stiffness.*: stiffness of a surface is not given"):
         rollout.gradient(mixed, {"contact_stiffness": [1e4]})
+
+
+def test_rates_through_contacts_with_round_shapes(crawl: Callable[..., Sim]) -> None:
+    surface, turn = Surface(friction=0.5, stiffness=1e4), turned_about("x", 0.4)
+    ring = Rigid(Torus(0.15, 0.06, axis="x"), surface, position=(0.1, 0.1, -0.205), rotation=turn)
+    others = [Rigid(shape(0.1, 0.3, axis="y"), surface, position=(x, 0.1, -0.1))
+              for shape, x in ((Capsule, 0.35), (Cylinder, 0.55))]  # fmt: skip
+    rollout = Rollout(crawl(obstacles=[ring, *others]), STEPS, looks=170)
+    given = rollout.value("positions")[0]
+    _, rates = rollout.gradient(mixed, {"positions": given})
+    along = direction("positions", given)
+    ends = [mixed(rollout.forward({"positions": given + s * 1e-6 * along}))[0][0] for s in (1, -1)]
+    assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(float((rates["positions"] * along).sum()), rel=1e-6)
 
 
 def test_the_way_there_is_that_of_the_simulation(crawl: Callable[..., Sim]) -> None:

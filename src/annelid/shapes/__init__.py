@@ -28,6 +28,7 @@ from annelid.shapes.tet.sections import Section, disk, rectangle
 from annelid.shapes.tet.structured import tet_beam, tet_cylinder, tet_hollow_cylinder, tet_trunk
 from annelid.shapes.tet.stuffing import tet_fill
 from annelid.shapes.tet.sweep import swept
+from annelid.shapes.torus import Torus
 from annelid.shapes.union import Union
 from annelid.shapes.walls import box_walls, ground
 
@@ -58,6 +59,7 @@ __all__ = [
     "Sphere",
     "Surface",
     "TetMesh",
+    "Torus",
     "TriangleMesh",
     "Union",
     "baked",

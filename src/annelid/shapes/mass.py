@@ -11,7 +11,7 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes.mesh import Shape, TriangleMesh
-from annelid.shapes.primitives import Box, Capsule, Cylinder, Sphere
+from annelid.shapes.primitives import Axial, Box, Sphere
 from annelid.shapes.sdf_cache import baked, solids_of
 from annelid.shapes.values import Floats, require_positive
 
@@ -58,7 +58,7 @@ def mass_properties(shape: Shape, density: float = 1.0) -> MassProperties:
     density = require_positive("density", density)
     if isinstance(shape, TriangleMesh):
         volume, center, inertia = _of_shells(shape)
-    elif isinstance(shape, (Box, Sphere, Cylinder, Capsule)):
+    elif isinstance(shape, (Box, Sphere, Axial)):
         volume, center, inertia = shape.volume, np.array(shape.center), shape.volume * _of_primitive(shape)
     elif isinstance(shape, Shape):
         volume, center, inertia = _of_mesh(shape.surface(_SEGMENTS))
@@ -116,24 +116,13 @@ def _of_mesh(mesh: TriangleMesh) -> tuple[float, Floats, Floats]:
     return volume, center + middle, np.trace(second) * np.eye(3) - second
 
 
-def _of_primitive(shape: Box | Sphere | Cylinder | Capsule) -> Floats:
+def _of_primitive(shape: Box | Sphere | Axial) -> Floats:
     """Inertia of a primitive about its centre over its mass [m^2], shape [3, 3]."""
     if isinstance(shape, Box):
         x, y, z = np.square(shape.size)
         return np.diag([y + z, z + x, x + y]) / 12.0
     if isinstance(shape, Sphere):
         return 0.4 * shape.radius**2 * np.eye(3)
-    along, across = _of_rod(shape)
+    along, across = shape.moments
     axis = np.array(shape.axis)
     return across * np.eye(3) + (along - across) * np.outer(axis, axis)
-
-
-def _of_rod(rod: Cylinder | Capsule) -> tuple[float, float]:
-    """Moments along and across the axis over the mass [m^2]; the ends of a capsule are half balls."""
-    radius, length = rod.radius, rod.length
-    along, across = 0.5 * radius**2, radius**2 / 4.0 + length**2 / 12.0
-    if isinstance(rod, Cylinder):
-        return along, across
-    balls = 4.0 * radius / (4.0 * radius + 3.0 * length)  # share of the mass
-    ball_across = 0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
-    return (1 - balls) * along + balls * 0.4 * radius**2, (1 - balls) * across + balls * ball_across

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -137,6 +138,11 @@ class Axial(Shape):
     axis: str | Vector
     center: Vector
 
+    @property
+    @abstractmethod
+    def moments(self) -> tuple[float, float]:
+        """Moments along and across the axis over the mass [m²]."""
+
     def _check(self, *lengths: str) -> None:
         """Keep what was given as numbers and vectors."""
         name = type(self).__name__.lower()
@@ -177,6 +183,11 @@ class Cylinder(Axial):
     def sizes(self) -> Vector:
         """Radius and half length [m]."""
         return self.radius, 0.5 * self.length, 0.0
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Moments along and across the axis over the mass [m²]."""
+        return 0.5 * self.radius**2, self.radius**2 / 4.0 + self.length**2 / 12.0
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""
@@ -225,6 +236,15 @@ class Capsule(Axial):
     def sizes(self) -> Vector:
         """Radius and half length [m]."""
         return self.radius, 0.5 * self.length, 0.0
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Moments along and across the axis over the mass [m²]; the ends are half balls."""
+        radius, length = self.radius, self.length
+        balls = 4.0 * radius / (4.0 * radius + 3.0 * length)  # share of the mass
+        ball_across = 0.4 * radius**2 + 0.375 * radius * length + 0.25 * length**2
+        across = (1 - balls) * (radius**2 / 4.0 + length**2 / 12.0) + balls * ball_across
+        return ((1 - balls) * 0.5 + balls * 0.4) * radius**2, across
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Lowest and highest corner [m]."""

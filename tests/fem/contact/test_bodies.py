@@ -11,7 +11,7 @@ from annelid.core.simulation import Simulation
 from annelid.fem.contact.bodies import Bodies
 from annelid.fem.contact.obstacles import forms_of
 from annelid.fem.contact.state import Touching
-from annelid.shapes import Box, Capsule, Obstacle, Rigid, Shape, Sphere, Surface, ground, turned_about
+from annelid.shapes import Box, Capsule, Obstacle, Rigid, Shape, Sphere, Surface, Torus, ground, turned_about
 from annelid.shapes.form import Form
 
 from .bodies import angular_momentum, block, least_gap, turning, turning_of
@@ -28,8 +28,11 @@ def totals(simulation: Simulation[fem.Solver], body: Rigid) -> tuple[np.ndarray,
     return solid.momentum + body.total_mass * velocity, solid.kinetic + solid.elastic + kinetic
 
 
+SHAPES = [Sphere(0.04), Box((0.06, 0.06, 0.06)), Torus(0.03, 0.02, axis="x")]
+
+
 @pytest.mark.filterwarnings("ignore::annelid.fem.contact.start.CoarseForContact")
-@pytest.mark.parametrize("shape", [Sphere(0.04), Box((0.06, 0.06, 0.06))], ids=["ball", "box"])
+@pytest.mark.parametrize("shape", SHAPES, ids=["ball", "box", "ring"])
 def test_a_collision_keeps_the_momenta_and_no_energy_grows(shape: Shape) -> None:
     body = Rigid(
         shape, motion="free", position=(0.06, 0.05, 0.1), velocity=(0.1, 0.0, -0.5), rotation=turned_about("z", 0.4)

@@ -3,26 +3,14 @@
 
 import warp as wp
 
-from annelid.shapes.kernels.gaps import (
-    BOX,
-    CAPSULE,
-    CYLINDER,
-    GRID,
-    HEIGHTS,
-    SPHERE,
-    box_gap,
-    capsule_gap,
-    cylinder_gap,
-    grid_gap,
-    heights_gap,
-    plane_gap,
-    sphere_gap,
-)
+from annelid.shapes.kernels.gaps import CAPSULE, CLOSED_FORMS, GRID, HEIGHTS, PLANE, grid_gap, heights_gap, plane_gap
+from annelid.shapes.kernels.geometry import closed_gap
 
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
 smooth_grid_gap, smooth_heights_gap = grid_gap(True), heights_gap(True)
+closed_form = closed_gap(tuple(CLOSED_FORMS), wp.float64)
 
 
 @wp.struct
@@ -61,7 +49,7 @@ class Nearness:
 @wp.func
 def is_convex(b: int, forms: Forms) -> bool:
     """Whether the gap along a straight line is never less than its tangent says."""
-    return forms.kinds[b] < wp.static(GRID) and forms.signs[b] > f64(0.0)
+    return forms.kinds[b] <= wp.static(CAPSULE) and forms.signs[b] > f64(0.0)
 
 
 @wp.func
@@ -69,15 +57,9 @@ def local_nearness(b: int, x: wp.vec3d, forms: Forms) -> Nearness:
     """How a point in the frame of an obstacle stands to it."""
     kind = forms.kinds[b]
     size = forms.sizes[b]
-    gap, gradient, curvature, straight = plane_gap(size, x)
-    if kind == wp.static(SPHERE):
-        gap, gradient, curvature, straight = sphere_gap(size, x)
-    if kind == wp.static(BOX):
-        gap, gradient, curvature, straight = box_gap(size, x)
-    if kind == wp.static(CYLINDER):
-        gap, gradient, curvature, straight = cylinder_gap(size, x)
-    if kind == wp.static(CAPSULE):
-        gap, gradient, curvature, straight = capsule_gap(size, x)
+    gap, gradient, curvature, straight = closed_form(kind, size, x)
+    if kind == wp.static(PLANE):
+        gap, gradient, curvature, straight = plane_gap(size, x)
     if kind == wp.static(GRID):
         gap, gradient, curvature, straight = smooth_grid_gap(
             forms.values, forms.firsts[b], forms.nodes[b], forms.origins[b], forms.spacings[b][0], x

@@ -22,7 +22,7 @@ from annelid.core.kernels.loading import once
 
 wp.set_module_options({"enable_backward": False})
 
-PLANE, SPHERE, BOX, CYLINDER, CAPSULE, GRID, HEIGHTS = range(7)
+PLANE, SPHERE, BOX, CYLINDER, CAPSULE, TORUS, GRID, HEIGHTS = range(8)
 """Kinds of geometries, the same for every physics; those up to capsules are convex."""
 TINY = 1.0e-20
 """Distance from the middle of a round shape below which directions mean nothing [m]."""
@@ -115,7 +115,19 @@ def box_gap(size: Any, x: Any):
     return gap, gradient, curvature, straight
 
 
-CLOSED_FORMS = {SPHERE: sphere_gap, BOX: box_gap, CYLINDER: cylinder_gap, CAPSULE: capsule_gap}
+@wp.func
+def torus_gap(size: Any, x: Any):
+    """Around a ring of radius size[0], whose section has the radius size[1]."""
+    zero = type(x[0])(0.0)
+    across = wp.max(wp.sqrt(x[0] * x[0] + x[1] * x[1]), type(x[0])(TINY))
+    radial = type(x)(x[0] / across, x[1] / across, zero)
+    away = (across - size[0]) * radial + type(x)(zero, zero, x[2])
+    distance = wp.max(wp.length(away), type(x[0])(TINY))
+    straight = wp.sqrt(size[0] / across) * type(x)(-radial[1], radial[0], zero)
+    return distance - size[1], away / distance, type(x[0])(1.0) / distance, straight
+
+
+CLOSED_FORMS = {SPHERE: sphere_gap, BOX: box_gap, CYLINDER: cylinder_gap, CAPSULE: capsule_gap, TORUS: torus_gap}
 """Functions of the kinds that no grid is needed for."""
 
 
