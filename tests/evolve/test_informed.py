@@ -92,7 +92,7 @@ def test_foresight_saves_trials() -> None:
 def test_what_it_cannot_do_is_refused() -> None:
     with pytest.raises(InvalidValue, match="tells no traits"):
         Informed(population=4).build(BowlOptions().build(), chance(0)).ask()
-    with pytest.raises(InvalidValue, match="mutations of the informed search must be two numbers above 0, the lower"):
+    with pytest.raises(InvalidValue, match="mutations of informed must be two numbers, the lower"):
         Informed(mutations=(3.0, 1.0))
-    with pytest.raises(InvalidValue, match="candidates of the informed search must be 1 or more"):
+    with pytest.raises(InvalidValue, match="candidates of informed must be a whole number of 1 or more"):
         Informed(candidates=0)

@@ -141,9 +141,9 @@ def test_a_checkpoint_that_cannot_be_replayed_is_refused() -> None:
     ("make", "sentence"),
     [
         (lambda: CmaEs(population=1), "3 or more"),
-        (lambda: CmaEs(sigma=0.0), "positive"),
-        (lambda: MapElites(cells=0), "1 or more cells"),
-        (lambda: MapElites(sigma=-1.0), "positive"),
+        (lambda: CmaEs(sigma=0.0), "a finite number above 0"),
+        (lambda: MapElites(cells=0), "a whole number of 1 or more"),
+        (lambda: MapElites(sigma=-1.0), "a finite number above 0"),
         (lambda: Nsga2(population=2), "4 or more"),
         (lambda: Nsga2(room=-1.0), "0 or more"),
         (lambda: RandomSearch(population=0), "1 or more"),

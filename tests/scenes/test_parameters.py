@@ -98,3 +98,40 @@ def test_a_scene_of_ones_own_without_limits() -> None:
     require_parameters(Own(size=-1e300, count=-5))
     with pytest.raises(InvalidValue, match=r"size of Own must be a finite number, not nan\."):
         require_parameters(Own(size=math.nan))
+
+
+@dataclass(frozen=True)
+class Lists(Checked):
+    """Vectors and lists of numbers."""
+
+    span: tuple[float, float] = parameter((0.1, 1.0), "From, and to.", above=0.0)
+    layers: tuple[int, ...] = parameter((), "Sizes of layers.", limits=(1, 100))
+    sizes: tuple[float, ...] = parameter((1.0,), "Sizes.")
+    words: tuple[str, ...] = parameter((), "Names.")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"span": (0.0, 1.0)}, r"span of Lists must be two numbers, each a finite number above 0, not \(0.0, 1.0\)"),
+        ({"span": (1.0, 2.0, 3.0)}, "two numbers"),
+        ({"span": (1.0, math.nan)}, "two numbers"),
+        ({"span": 3}, "two numbers, each a finite number above 0, not 3"),
+        ({"span": {"from": 1.0, "to": 2.0}}, "two numbers"),
+        ({"layers": (3, 2.0)}, r"numbers, each a whole number between 1 and 100, not \(3, 2.0\)"),
+        ({"layers": (3, 0)}, "numbers, each a whole number between 1 and 100"),
+        ({"layers": "12"}, "numbers, each a whole number between 1 and 100, not '12'"),
+        ({"sizes": ()}, r"sizes of Lists must be one or more finite numbers, not \(\)"),
+        ({"words": "one"}, "a list of str"),
+        ({"words": (1, 2)}, "a list of str"),
+    ],
+)
+def test_lists_of_numbers_are_looked_at_one_by_one(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidValue, match=sentence):
+        Lists(**given)
+
+
+def test_lists_of_numbers_are_kept_as_tuples_of_plain_numbers() -> None:
+    made = Lists(span=np.array([1, 2]), layers=[np.int64(3), 4])  # type: ignore[arg-type]
+    assert (made.span, made.layers, made.sizes) == ((1.0, 2.0), (3, 4), (1.0,))
+    assert [type(each) for each in (*made.span, *made.layers)] == [float, float, int, int]

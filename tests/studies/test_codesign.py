@@ -77,12 +77,12 @@ def test_rates_fall_and_begin_anew() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"batches": 0}, "batches must be 1 or more"),
+        ({"batches": 0}, "batches of codesign must be .* 1 or more"),
         ({"steps": 7}, "multiple of every"),
-        ({"rate": 0.0}, "rate must be"),
-        ({"hidden": ()}, "hidden must be"),
-        ({"seed": -1}, "seed must be 0 or more"),
-        ({"minutes": -1.0}, "minutes must be"),
+        ({"rate": 0.0}, "rate of codesign must be"),
+        ({"hidden": ()}, "hidden of codesign must be one or more numbers"),
+        ({"seed": -1}, "seed of codesign must be .* 0 or more"),
+        ({"minutes": -1.0}, "minutes of codesign must be a finite number above 0 or None"),
         ({"quick": True, "resume": True}, "keeps nothing that --resume"),
     ],
 )

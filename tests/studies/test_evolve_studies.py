@@ -53,7 +53,7 @@ def test_bodies_in_space(tmp_path: Path, cpu: wp.Device, silence: Progress) -> N
     assert {(arm.generations, arm.repetitions, arm.searcher.population) for arm in arms} == {(150, 10, 40)}
     assert {arm.name: arm.problem.encoding for arm in arms}["cppn-informed"] == "patched"
     assert {(arm.problem.cells, arm.problem.seconds, arm.problem.settling) for arm in arms} == {((6, 6, 6), 5.0, 1.0)}
-    with pytest.raises(InvalidValue, match="cells must be from 1 to 100"):
+    with pytest.raises(InvalidValue, match="cells of evolve-3d must be a whole number between 1 and 100"):
         EvolveBodies3d(cells=0)
 
 
@@ -128,9 +128,9 @@ def test_sensing_counts_shapes() -> None:
 
 
 def test_bad_contests() -> None:
-    with pytest.raises(InvalidValue, match="population must be 1 or more"):
+    with pytest.raises(InvalidValue, match="population of .* must be a whole number of 1 or more"):
         EvolveBody(population=0)
-    with pytest.raises(InvalidValue, match="minutes must be a positive time"):
+    with pytest.raises(InvalidValue, match="minutes of .* must be a finite number above 0"):
         EvolveBody(minutes=-1.0)
-    with pytest.raises(InvalidValue, match="generations must be finite and 0 or more, not -1"):
+    with pytest.raises(InvalidValue, match="generations of .* must be a whole number of 0 or more or None, not -1"):
         EvolveBody(generations=-1)

@@ -41,5 +41,5 @@ def test_the_study_holds(chosen: wp.Device, silence: Progress, tmp_path: Path) -
 
 @pytest.mark.parametrize("cells", [0, -5])
 def test_impossible_grids_are_refused(cells: int) -> None:
-    with pytest.raises(ValueError, match=f"--cells must be finite and above 0, not {cells}"):
+    with pytest.raises(ValueError, match=f"cells of fluid-weight must be a whole number of 1 or more, not {cells}"):
         FluidWeight(quick=True, cells=cells)

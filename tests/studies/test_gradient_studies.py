@@ -73,7 +73,7 @@ def test_searches_for_a_gait_are_compared_and_kept(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.distances, found["gradient", 0].distances)
     with pytest.raises(FileFormatError, match="other options"):
         Course.load(tmp_path / "one.npz", {"seed": 1})
-    with pytest.raises(InvalidValue, match="seeds must be 1 or more"):
+    with pytest.raises(InvalidValue, match="seeds of gait must be a whole number of 1 or more"):
         Gait(seeds=0)
 
 

@@ -35,10 +35,18 @@ def test_numbers_that_cannot_be_used_are_refused(study: str) -> None:
 @pytest.mark.parametrize(
     ("study", "options", "sentence"),
     [
-        ("throw", {"iterations": 0}, r"--iterations must be finite and above 0, not 0\."),
-        ("throw", {"targets": ()}, r"--targets must be finite and above 0, not nothing\."),
-        ("voxel-cantilever", {"push_seconds": math.nan}, r"--push-seconds must be finite and above 0, not nan\."),
-        ("lattices", {"seed": -1}, r"--seed must be finite and 0 or more, not -1\."),
+        ("throw", {"iterations": 0}, r"iterations of throw must be a whole number of 1 or more, not 0\."),
+        (
+            "throw",
+            {"targets": ()},
+            r"targets of throw must be one or more numbers, .* above 0 m, not \(\)\.",
+        ),
+        (
+            "voxel-cantilever",
+            {"push_seconds": math.nan},
+            r"push_seconds of voxel-cantilever must be .* above 0 s, not nan\.",
+        ),
+        ("lattices", {"seed": -1}, r"seed of lattices must be a whole number of 0 or more, not -1\."),
     ],
 )
 def test_the_sentence_has_the_option_and_the_value(study: str, options: dict[str, Any], sentence: str) -> None:

@@ -138,9 +138,9 @@ def test_bad_runs_are_refused(tmp_path: Path, own_runs: Path, silence: Progress)
 def test_bad_sizes_and_constants_are_refused() -> None:
     with pytest.raises(InvalidValue, match="is no segment with four chambers"):
         Segment(rib=14e-3)
-    with pytest.raises(InvalidValue, match="winding = -1"):
+    with pytest.raises(InvalidValue, match="winding of measured-arm must be .* 0 N/m or more or None, not -1"):
         MeasuredArm(winding=-1.0)
-    with pytest.raises(InvalidValue, match="turn = nan"):
+    with pytest.raises(InvalidValue, match="turn of measured-arm must be a finite number or None, not nan"):
         MeasuredArm(turn=float("nan"))
-    with pytest.raises(InvalidValue, match="a pressure = 0"):
+    with pytest.raises(InvalidValue, match="predict of measured-arm must be numbers, each a finite number above 0 Pa"):
         MeasuredArm(predict=(0.0,))

@@ -45,7 +45,7 @@ def test_balls_come_deeper_from_higher_up(cpu: wp.Device) -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="--ball must be above 0, not 0"):
+    with pytest.raises(InvalidValue, match="ball of sand-impact must be a finite number above 0, not 0"):
         replace(SandImpact(), ball=0.0)
-    with pytest.raises(InvalidValue, match="--places must be 1 or more, not 0"):
+    with pytest.raises(InvalidValue, match="places of sand-impact must be a whole number of 1 or more, not 0"):
         replace(SandImpact(), places=0)

@@ -42,7 +42,7 @@ def test_the_error_of_a_ratio_is_that_of_single_drops() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="--beds must be 1 or more, not 0"):
+    with pytest.raises(InvalidValue, match="beds of sand-steps must be a whole number of 1 or more, not 0"):
         replace(SandSteps(), beds=0)
-    with pytest.raises(InvalidValue, match="--only must be a kind from 0 to 10, or -1 for all, not 11"):
+    with pytest.raises(InvalidValue, match="only of sand-steps must be a whole number between -1 and 10, not 11"):
         SandSteps(only=11)

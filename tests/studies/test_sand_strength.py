@@ -43,7 +43,7 @@ def test_a_peak_is_judged_and_drawn(tmp_path: Path) -> None:
 
 
 def test_bad_options_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="--seeds"):
+    with pytest.raises(InvalidValue, match="seeds of sand-strength must be"):
         SandStrength(seeds=0)
     with pytest.raises(InvalidValue, match="--slippery"):
         SandStrength(slippery=-0.5)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from annelid.commands.support.options import Machine, combined, parse, part, split_name
+from annelid.commands.support.options import Machine, combined, helped, parse, part, split_name
 from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
@@ -40,8 +40,8 @@ def command(arguments: list[str]) -> int:
         return 0
     kind = study_class(name)
     doc = (kind.__doc__ or "").strip()
-    options = parse(combined("Options", kind, Files, Machine, doc=doc), rest, f"annelid study {name}")
-    study, machine = part(options, kind), options.machine
+    options = parse(combined("Options", helped(kind), Files, Machine, doc=doc), rest, f"annelid study {name}")
+    study, machine = kind(**vars(part(options, kind))), options.machine
     report, written = run_study(study, options.files, machine)
     tell(report, written, machine, f"{name} {_VERDICTS[report.passed]}")
     return 0

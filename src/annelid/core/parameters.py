@@ -44,7 +44,7 @@ T = TypeVar("T")
 SEEDS = (0, 2**31 - 1)
 """Limits of a seed."""
 
-_VECTOR = tuple[float, float, float]
+_COUNTED = {2: "two", 3: "three", 4: "four"}
 _OPTIONS = re.compile(r"^    options: .*$", re.MULTILINE)  # the line of a docstring that their sentences replace
 _WIDTH = 112  # of such a sentence
 
@@ -73,7 +73,9 @@ def parameter(
     unit: str = "",
     range: tuple[float, float] | None = None,
     limits: tuple[float, float] | None = None,
-    above: bool = False,
+    least: float | None = None,
+    above: float | None = None,
+    most: float = math.inf,
     live: bool = False,
 ) -> Any:
     """A parameter of a scene or an option of a simulation.
@@ -85,11 +87,16 @@ def parameter(
         range: Ends of its slider.
         limits: Smallest and largest number that it may be; a class that is `Checked` refuses any other, and NaN and
             infinity in any case.
-        above: Whether the smallest number is refused, too.
+        least: Smallest number alone, where there is no largest one.
+        above: A number that it must be above.
+        most: Largest number beside `above`.
         live: Whether `adjust(simulation, name, value)` of the scene can change it while it runs.
     """
     text = help if not unit or f"[{unit}]" in help else f"{help} [{unit}]"
-    metadata = {"help": text, "unit": unit, "range": range, "limits": limits, "above": above, "live": live}
+    low = above if least is None else least
+    limits = limits if low is None else (low, most)
+    metadata = {"help": text, "unit": unit, "range": range, "limits": limits, "above": above is not None, "live": live}
+    metadata["empty"] = isinstance(default, tuple) and not default
     return field(default=default, metadata=metadata)
 
 
@@ -198,9 +205,9 @@ def _problem(value: Any, kind: Any, metadata: Mapping[str, Any]) -> str:
         return "" if isinstance(value, bool | np.bool_) else "True or False"
     if kind is str:
         return "" if isinstance(value, str) else "a str"
-    if kind == _VECTOR:
-        return "" if _is_vector(value) else "three finite numbers"
-    if get_origin(kind) is Sequence:
+    if _of_numbers(kind):
+        return _problem_of_numbers(value, get_args(kind), metadata)
+    if get_origin(kind) in (Sequence, tuple):
         return _problem_of_list(value, get_args(kind)[0])
     if kind not in (int, float):
         return ""
@@ -223,20 +230,38 @@ def _is_number(value: Any, kind: type) -> bool:
     return is_number(value) and isinstance(value, Integral if kind is int else Real)
 
 
-def _is_vector(value: Any) -> bool:
-    """Whether a value is three finite numbers."""
+def _of_numbers(kind: Any) -> bool:
+    """Whether values are vectors or lists of numbers of one kind."""
+    return get_origin(kind) is tuple and {*get_args(kind)} - {Ellipsis} in ({int}, {float})
+
+
+def _problem_of_numbers(value: Any, kinds: tuple[Any, ...], metadata: Mapping[str, Any]) -> str:
+    """What a vector or a list of numbers should have been."""
+    kind, any_number = kinds[0], Ellipsis in kinds
+    given = _numbers(value)
+    may_be_empty = any_number and metadata.get("empty", False)
+    right = bool(given) or may_be_empty if any_number else len(given or ()) == len(kinds)
+    if given is not None and right and not any(_problem(one, kind, metadata) for one in given):
+        return ""
+    how_many = "" if may_be_empty else "one or more " if any_number else f"{_COUNTED.get(len(kinds), len(kinds))} "
+    if metadata.get("limits") is None:
+        return f"{how_many}{'whole' if kind is int else 'finite'} numbers"
+    return f"{how_many}numbers, each {_problem(math.nan, kind, metadata)}"
+
+
+def _numbers(value: Any) -> list[Any] | None:
+    """The numbers of a vector or a list; None where it is neither."""
     try:
-        array = np.asarray(value, dtype=np.float64)
+        return None if isinstance(value, str | Mapping) else list(value)
     except (TypeError, ValueError, OverflowError):
-        return False
-    return array.shape == (3,) and bool(np.isfinite(array).all())
+        return None
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """A value without NumPy's kinds of numbers."""
-    if kind == _VECTOR:
-        return tuple(map(float, value))
-    return value.item() if isinstance(value, np.generic) and kind in (int, float, bool) else value
+    """A value without NumPy's kinds of numbers; whole numbers are floats where floats are asked for."""
+    if _of_numbers(kind):
+        return tuple(map(get_args(kind)[0], value))
+    return kind(value) if kind in (int, float, bool) else value
 
 
 def _range(kind: type, low: float, high: float, unit: str, *, above: bool) -> str:

@@ -8,38 +8,29 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class AgeFitness:
-    """The search.
-
-    Attributes:
-        population: Individuals, and new ones of a generation.
-        fresh: Those of the new ones that are drawn anew, of age 0.
-        sigma: Standard deviation of the mutation of a parameter.
-        rate: Probability that a parameter mutates; one always does.
-    """
+class AgeFitness(Checked):
+    """The search."""
 
     name: ClassVar[str] = "age-fitness"
 
-    population: int = 50
-    fresh: int = 1
-    sigma: float = 0.5
-    rate: float = 0.05
+    population: int = parameter(50, "Individuals, and new ones of a generation.", least=1)
+    fresh: int = parameter(1, "Those of the new ones that are drawn anew, of age 0.", least=0)
+    sigma: float = parameter(0.5, "Standard deviation of the mutation of a parameter.", above=0.0)
+    rate: float = parameter(0.05, "Probability that a parameter mutates; one always does.", limits=(0.0, 1.0))
 
     def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 1 or not 0 <= self.fresh <= self.population:
+        super().__post_init__()
+        if self.fresh > self.population:
             raise InvalidValue(
-                f"population {self.population} of the age-fitness search must be 1 or more, and fresh {self.fresh} at "
-                "most as many."
+                f"fresh of age-fitness must be at most its population, {self.population}, not {self.fresh}."
             )
-        if not (np.isfinite(self.sigma) and self.sigma > 0.0 and 0.0 <= self.rate <= 1.0):
-            raise InvalidValue(f"sigma must be above 0 and rate from 0 to 1, not {self.sigma} and {self.rate}.")
 
     def build(self, problem: Problem, rng: np.random.Generator) -> AgingPopulation:
         """The search at its beginning."""

@@ -11,46 +11,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class EA:
-    """The evolutionary algorithm of the paper.
-
-    Attributes:
-        population: Individuals μ, and children λ of a generation.
-        tournament: Individuals of which the best becomes a parent.
-        crossover: Probability that a child comes from crossover; the others come from mutation.
-        sigma: Standard deviation of the mutation of each parameter.
-        reach: The crossover's α is uniform from `-reach` to `1 + reach`.
-        retries: How often a child that exists already is drawn again.
-    """
+class EA(Checked):
+    """The evolutionary algorithm of the paper."""
 
     name: ClassVar[str] = "ea"
 
-    population: int = 250
-    tournament: int = 8
-    crossover: float = 0.8
-    sigma: float = 0.15
-    reach: float = 1.0
-    retries: int = 10
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 1 or self.tournament < 1:
-            raise InvalidValue(
-                f"population {self.population} and tournament {self.tournament} of the ea must be 1 or more."
-            )
-        if not 0.0 <= self.crossover <= 1.0:
-            raise InvalidValue(f"crossover is a probability from 0 to 1, not {self.crossover}.")
-        if not (np.isfinite([self.sigma, self.reach]).all() and self.sigma >= 0.0 and self.reach >= 0.0):
-            raise InvalidValue(f"sigma {self.sigma} and reach {self.reach} of the ea must be 0 or more.")
-        if self.retries < 0:
-            raise InvalidValue(f"retries must be 0 or more, not {self.retries}.")
+    population: int = parameter(250, "Individuals μ, and children λ of a generation.", least=1)
+    tournament: int = parameter(8, "Individuals of which the best becomes a parent.", least=1)
+    crossover: float = parameter(
+        0.8, "Probability that a child comes from crossover; the others come from mutation.", limits=(0.0, 1.0)
+    )
+    sigma: float = parameter(0.15, "Standard deviation of the mutation of each parameter.", least=0.0)
+    reach: float = parameter(1.0, "The crossover's α is uniform from `-reach` to `1 + reach`.", least=0.0)
+    retries: int = parameter(10, "How often a child that exists already is drawn again.", least=0)
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Evolution:
         """The search at its beginning."""

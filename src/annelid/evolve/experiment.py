@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import MISSING, dataclass, field, replace
+from typing import Any, ClassVar
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
 from annelid.core.files import as_path, read_text
-from annelid.core.numbers import is_whole
 from annelid.core.own_files import is_own
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.recording.file_kinds import what_it_is
 from annelid.evolve import registry
 from annelid.evolve.contract import ProblemOptions, SearcherOptions
@@ -22,42 +22,25 @@ _LARGEST_FILE = 1_000_000  # bytes; an experiment is a page of text
 _KEYS = ("name", "summary", "generations", "seed", "repetitions", "problem", "searcher")
 
 
+@documented
 @dataclass(frozen=True)
-class Experiment:
-    """A search that can be repeated to the bit.
+class Experiment(Checked):
+    """A search that can be repeated to the bit."""
 
-    Attributes:
-        name: Its name, that of its folder too.
-        problem: Options of the problem: task, body, controller.
-        searcher: Settings of the searcher.
-        generations: Generations after the first one, which is drawn at random.
-        seed: Seed of the first repetition; each further one has the next.
-        repetitions: Independent searches, which run side by side.
-        summary: What it is about, in one line.
-    """
+    of_what: ClassVar[str] = "an experiment"
 
-    name: str
-    problem: ProblemOptions
-    searcher: SearcherOptions = field(default_factory=EA)
-    generations: int = 500
-    seed: int = 0
-    repetitions: int = 1
-    summary: str = ""
+    name: str = parameter(MISSING, "Its name, that of its folder too.")
+    problem: ProblemOptions = parameter(MISSING, "Options of the problem: task, body, controller.")
+    searcher: SearcherOptions = field(default_factory=EA, metadata={"help": "Settings of the searcher."})
+    generations: int = parameter(500, "Generations after the first one, which is drawn at random.", least=0)
+    seed: int = parameter(0, "Seed of the first repetition; each further one has the next.", least=0)
+    repetitions: int = parameter(1, "Independent searches, which run side by side.", least=1)
+    summary: str = parameter("", "What it is about, in one line.")
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.name, str)
-            or not self.name
-            or any(c in self.name for c in "/\\\0")
-            or self.name.startswith(".")
-        ):
+        super().__post_init__()
+        if not self.name or any(c in self.name for c in "/\\\0") or self.name.startswith("."):
             raise InvalidValue(f"an experiment's name becomes a folder's, which {self.name!r} cannot be.")
-        if not is_whole(self.generations, 0):
-            raise InvalidValue(f"generations must be 0 or more, not {self.generations!r:.60}.")
-        if not is_whole(self.repetitions, 1):
-            raise InvalidValue(f"repetitions must be 1 or more, not {self.repetitions!r:.60}.")
-        if not is_whole(self.seed, 0):
-            raise InvalidValue(f"a seed must be 0 or more, not {self.seed!r:.60}.")
 
     @property
     def seeds(self) -> tuple[int, ...]:

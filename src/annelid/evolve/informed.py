@@ -9,60 +9,54 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
 from annelid.evolve.forecast import forecast
-from annelid.evolve.options import require_kinds
 
 _ROUNDS = 20  # of drawing children until enough of them are new
 
 
+@documented
 @dataclass(frozen=True)
-class Informed:
-    """The search.
-
-    Attributes:
-        population: Robots that are tried in a generation.
-        parents: Robots that survive and have children.
-        tournament: Parents of which the best has a child.
-        crossover: Probability that a child has each parameter from either of two parents.
-        mutations: Parameters of a child that mutate in the mean: from, and to; any number between, by its logarithm.
-            They are of one of the problem's parts.
-        sigma: Standard deviation of the mutation of a parameter: from, and to, as for `mutations`.
-        candidates: Children for each robot that is tried; a forecast chooses among them. 1: all are tried.
-        hope: Standard deviations that the forecast adds to what it expects: robots unlike all others are tried too.
-        memory: Trials that forecasts are made from, half of them the best and half the latest.
-    """
+class Informed(Checked):
+    """The search."""
 
     name: ClassVar[str] = "informed"
 
-    population: int = 40
-    parents: int = 20
-    tournament: int = 2
-    crossover: float = 0.3
-    mutations: tuple[float, float] = (1.0, 20.0)
-    sigma: tuple[float, float] = (0.15, 1.5)
-    candidates: int = 10
-    hope: float = 0.5
-    memory: int = 500
+    population: int = parameter(40, "Robots that are tried in a generation.", least=1)
+    parents: int = parameter(20, "Robots that survive and have children.", least=1)
+    tournament: int = parameter(2, "Parents of which the best has a child.", least=1)
+    crossover: float = parameter(
+        0.3, "Probability that a child has each parameter from either of two parents.", limits=(0.0, 1.0)
+    )
+    mutations: tuple[float, float] = parameter(
+        (1.0, 20.0),
+        "Parameters of a child that mutate in the mean: from, and to; any number between, by its logarithm. They "
+        "are of one of the problem's parts.",
+        above=0.0,
+    )
+    sigma: tuple[float, float] = parameter(
+        (0.15, 1.5), "Standard deviation of the mutation of a parameter: from, and to, as for `mutations`.", above=0.0
+    )
+    candidates: int = parameter(
+        10, "Children for each robot that is tried; a forecast chooses among them. 1: all are tried.", least=1
+    )
+    hope: float = parameter(
+        0.5,
+        "Standard deviations that the forecast adds to what it expects: robots unlike all others are tried too.",
+        least=0.0,
+    )
+    memory: int = parameter(
+        500, "Trials that forecasts are made from, half of them the best and half the latest.", least=2
+    )
 
     def __post_init__(self) -> None:
-        require_kinds(self)
-        for name in ("population", "parents", "tournament", "candidates"):
-            if getattr(self, name) < 1:
-                raise InvalidValue(f"{name} of the informed search must be 1 or more, not {getattr(self, name)}.")
-        if self.memory < 2:
-            raise InvalidValue(f"memory of the informed search must be 2 trials or more, not {self.memory}.")
-        if not 0.0 <= self.crossover <= 1.0:
-            raise InvalidValue(f"crossover is a probability from 0 to 1, not {self.crossover}.")
+        super().__post_init__()
         for name in ("mutations", "sigma"):
             low, high = getattr(self, name)
-            if not (0.0 < low <= high < np.inf):
-                raise InvalidValue(
-                    f"{name} of the informed search must be two numbers above 0, the lower first, not {low} and {high}."
-                )
-        if not (np.isfinite(self.hope) and self.hope >= 0.0):
-            raise InvalidValue(f"hope of the informed search must be 0 or more, not {self.hope}.")
+            if low > high:
+                raise InvalidValue(f"{name} of informed must be two numbers, the lower first, not {low} and {high}.")
 
     def build(self, problem: Problem, rng: np.random.Generator) -> InformedSearch:
         """The search at its beginning."""

@@ -9,46 +9,33 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class Novelty:
-    """The search. What an individual does are the measures of the problem, each over its usual range.
-
-    Attributes:
-        population: Individuals, and new ones of a generation.
-        nearest: Neighbours to which the mean distance is the novelty of an individual.
-        kept: Individuals of a generation that the archive takes, the newest ones.
-        fitness: Share of the fitness in what decides, beside novelty, both by rank: 0 is novelty alone.
-        sigma: Standard deviation of the mutation of a parameter.
-        rate: Probability that a parameter mutates; one always does.
-    """
+class Novelty(Checked):
+    """The search. What an individual does are the measures of the problem, each over its usual range."""
 
     name: ClassVar[str] = "novelty"
 
-    population: int = 50
-    nearest: int = 15
-    kept: int = 5
-    fitness: float = 0.0
-    sigma: float = 0.5
-    rate: float = 0.05
+    population: int = parameter(50, "Individuals, and new ones of a generation.", least=1)
+    nearest: int = parameter(15, "Neighbours to which the mean distance is the novelty of an individual.", least=1)
+    kept: int = parameter(5, "Individuals of a generation that the archive takes, the newest ones.", least=0)
+    fitness: float = parameter(
+        0.0,
+        "Share of the fitness in what decides, beside novelty, both by rank: 0 is novelty alone.",
+        limits=(0.0, 1.0),
+    )
+    sigma: float = parameter(0.5, "Standard deviation of the mutation of a parameter.", above=0.0)
+    rate: float = parameter(0.05, "Probability that a parameter mutates; one always does.", limits=(0.0, 1.0))
 
     def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 1 or self.nearest < 1 or not 0 <= self.kept <= self.population:
-            raise InvalidValue(
-                f"population {self.population} and nearest {self.nearest} of novelty search must be 1 or more, and "
-                f"kept {self.kept} at most the population."
-            )
-        shares = self.rate, self.fitness
-        if not (np.isfinite(self.sigma) and self.sigma > 0.0 and all(0.0 <= share <= 1.0 for share in shares)):
-            raise InvalidValue(
-                f"sigma {self.sigma} of novelty search must be above 0, rate {self.rate} and fitness {self.fitness} "
-                "from 0 to 1."
-            )
+        super().__post_init__()
+        if self.kept > self.population:
+            raise InvalidValue(f"kept of novelty must be at most its population, {self.population}, not {self.kept}.")
 
     def build(self, problem: Problem, rng: np.random.Generator) -> NovelPopulation:
         """The search at its beginning."""

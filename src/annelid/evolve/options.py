@@ -7,8 +7,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import Field, fields, is_dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 
@@ -36,23 +34,6 @@ def from_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in table.items()})
     except TypeError as error:  # a field without a default was left out
         raise InvalidValue(f"{where} is not complete: {error}.") from None
-
-
-def require_kinds(options: Any) -> None:
-    """Refuse values of options that are not of the kinds that their annotations ask for, as in a table of a file.
-
-    Whole numbers become floats where floats are asked for, as there.
-
-    Args:
-        options: A dataclass of options that has a `name`.
-    """
-    hints = get_type_hints(type(options))
-    for field in fields(options):
-        value = vars(options)[field.name]
-        plain = value.item() if isinstance(value, np.generic) else value
-        kept = _value(hints[field.name], plain, f"{field.name} of {options.name}")
-        if isinstance(kept, float):
-            object.__setattr__(options, field.name, kept)
 
 
 def to_table(options: Any) -> dict[str, Any]:

@@ -7,28 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.chance import chance_state, set_chance
 from annelid.evolve.contract import Evaluation, Problem, Searcher
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class RandomSearch:
-    """Random search.
-
-    Attributes:
-        population: Individuals of a generation.
-    """
+class RandomSearch(Checked):
+    """Random search."""
 
     name: ClassVar[str] = "random"
 
-    population: int = 250
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 1:
-            raise InvalidValue(f"population of the random search must be 1 or more, not {self.population}.")
+    population: int = parameter(250, "Individuals of a generation.", least=1)
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Draws:
         """The search at its beginning."""

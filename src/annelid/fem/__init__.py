@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
@@ -302,7 +301,7 @@ class Options(OnDevice, World):
         None,
         "Copies of the solid side by side that know nothing of each other, each with commands of its own; None for one "
         "by itself. A solid of a batch that finds no equilibrium is lost by itself.",
-        limits=(1, math.inf),
+        least=1,
     )
     together: Choice = parameter(
         "auto",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -36,7 +35,7 @@ class World(Brief, Checked):
         "auto",
         'Time step [s], "auto" is 0.01 s; of a solid without inertia, the time that a step from equilibrium to '
         "equilibrium stands for.",
-        unit="s", limits=(_SHORTEST, math.inf),
+        unit="s", least=_SHORTEST,
     )  # fmt: skip
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
     integrator: Integrator = parameter(
@@ -46,12 +45,12 @@ class World(Brief, Checked):
         "first and solves one linear system a step; of no use without inertia.",
     )
     velocity_damping: float = parameter(
-        0.0, "Rate at which velocities decay [1/s]; of no use without inertia.", unit="1/s", limits=(0.0, math.inf)
+        0.0, "Rate at which velocities decay [1/s]; of no use without inertia.", unit="1/s", least=0.0
     )
     ramp: float = parameter(
         0.0,
         "Time over which loads and offsets grow from nothing to all [s]; 0 applies all in the first step.",
-        unit="s", limits=(0.0, math.inf),
+        unit="s", least=0.0,
     )  # fmt: skip
     obstacles: Sequence[Obstacle] = parameter(
         (),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -97,9 +96,7 @@ class Options(OnDevice, World):
     """What a simulation of grains is given besides the grains."""
 
     worlds: int = parameter(
-        1,
-        "Copies of bed and bodies side by side that do not touch; each takes commands of its own.",
-        limits=(1, math.inf),
+        1, "Copies of bed and bodies side by side that do not touch; each takes commands of its own.", least=1
     )
     world_of: np.ndarray | None = parameter(
         None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,7 +29,7 @@ class World(Brief, Checked):
     dt: float | Auto = parameter(
         "auto",
         'Time step [s]; "auto" takes the longest that keeps overlaps near a hundredth of a diameter.',
-        unit="s", limits=(0.0, math.inf), above=True,
+        unit="s", above=0.0,
     )  # fmt: skip
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
     obstacles: Sequence[Obstacle] = parameter(
@@ -52,7 +51,7 @@ class World(Brief, Checked):
         None,
         "Sweeps end when none changes the relative velocity of a contact by more [m/s]; None: all are done, or a fifth "
         "of √(gR) where steps converge.",
-        unit="m/s", limits=(0.0, math.inf),
+        unit="m/s", least=0.0,
     )  # fmt: skip
     converge: bool | Auto = parameter(
         "auto",
@@ -61,19 +60,19 @@ class World(Brief, Checked):
         "bodies, unless something bounces or `iterations` or `tolerance` is given.",
     )
     softness: float = parameter(
-        0.15, "Compliance of contacts, in units of the lighter grain's inverse mass.", limits=(0.0, 10.0), above=True
+        0.15, "Compliance of contacts, in units of the lighter grain's inverse mass.", above=0.0, most=10.0
     )
     correction: float | None = parameter(
         None,
         "Share of an overlap that a step removes; None takes 0.012, and the paper's method 0.02.",
-        limits=(0.0, 1.0), above=True,
+        above=0.0, most=1.0,
     )  # fmt: skip
     skin: float | None = parameter(
         None,
         "How much further than needed neighbours are listed, in radii; None takes 0.25 on a CPU, up to 0.75 where "
         "grains are fast, and 0.4 on CUDA and beside soft bodies. Beside bodies that move freely, what is fast may "
         "move further.",
-        limits=(0.0, 4.0), above=True,
+        above=0.0, most=4.0,
     )  # fmt: skip
     period: Vector = parameter((0.0, 0.0, 0.0), "Lengths after which space repeats along x, y, z [m]; 0 for none.")
     too_fast: Literal["warn", "stop", "substep"] = parameter(
@@ -85,7 +84,7 @@ class World(Brief, Checked):
         None,
         "Contacts are as stiff as softness and correction make them in a step of this length [s], whatever the step "
         "is; None is the step itself, and beside free bodies the longest one that suits bed and bodies.",
-        unit="s", limits=(0.0, math.inf), above=True,
+        unit="s", above=0.0,
     )  # fmt: skip
     controls: Sequence[AnyControl] = parameter(
         (),

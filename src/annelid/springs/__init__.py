@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass
 
@@ -112,7 +111,7 @@ class Options(OnDevice, World):
         None,
         "Copies of the body side by side that know nothing of each other, each with commands of its own; None for one "
         "by itself.",
-        limits=(1, math.inf),
+        least=1,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,17 +39,15 @@ class World(Brief, Checked):
         "auto",
         'Time step [s]; "auto" takes 0.8 of the stable step of springs, dampings and contacts, 0.5 of that of a '
         "contact alone where that is shorter, and at most 1e-3, or 1e-4 where masses touch each other.",
-        unit="s", limits=(0.0, math.inf), above=True,
+        unit="s", above=0.0,
     )  # fmt: skip
     integrator: Literal["euler", "symplectic", "verlet", "rk4"] = parameter(
         "symplectic", '"euler" (forward), "symplectic", "verlet" or "rk4".'
     )
     precision: Precision = parameter("float32", '"float32" or "float64".')
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
-    velocity_damping: float = parameter(
-        0.0, "Rate at which velocities decay [1/s].", unit="1/s", limits=(0.0, math.inf)
-    )
-    drag: float = parameter(0.0, "Force on a mass per squared speed [kg/m].", unit="kg/m", limits=(0.0, math.inf))
+    velocity_damping: float = parameter(0.0, "Rate at which velocities decay [1/s].", unit="1/s", least=0.0)
+    drag: float = parameter(0.0, "Force on a mass per squared speed [kg/m].", unit="kg/m", least=0.0)
     obstacles: Sequence[Obstacle] = parameter(
         (),
         "What masses can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at most one "
@@ -76,13 +73,13 @@ class World(Brief, Checked):
         "auto",
         'Time over which dashpots of springs build up their force [s]: 0 for at once; "auto" takes as much as lets '
         "them shorten the step by no more than a factor of √2, where they would by more than 2.",
-        unit="s", limits=(0.0, math.inf),
+        unit="s", least=0.0,
     )  # fmt: skip
     hardness: float | Auto = parameter(
         "auto",
         'Stiffness over mass of contacts with surfaces that give no stiffness [1/s²]; "auto" takes what suits the '
         "body, see `annelid.springs.hardness`.",
-        unit="1/s²", limits=(0.0, math.inf), above=True,
+        unit="1/s²", above=0.0,
     )  # fmt: skip
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.studies.support.beams import Cantilever, vibrate
@@ -45,13 +46,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class BeamFrequency:
+class BeamFrequency(Checked):
     """Cantilevers of varied length, width and height vibrate; their frequencies stand beside beam theory."""
 
     name: ClassVar[str] = "beam-frequency"
 
-    quick: bool = False
-    """Fewer and coarser beams."""
+    quick: bool = parameter(False, "Fewer and coarser beams.")
 
     @property
     def cells(self) -> int:

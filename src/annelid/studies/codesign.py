@@ -16,6 +16,7 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.options import Precision
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import Pretraining, Task, fresh
@@ -45,58 +46,40 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Codesign:
+class Codesign(Checked):
     """A network for all bodies learns by gradients to walk to a light; then bodies evolve for it, and random ones."""
 
     name: ClassVar[str] = "codesign"
 
-    quick: bool = False
-    """A few bodies, batches and generations."""
-    seed: int = 0
-    """Seed of networks, bodies and lights."""
-    batches: int = 1400
-    """Batches of pretraining."""
-    bodies: int = 1024
-    """Fresh bodies of a batch."""
-    steps: int = 1000
-    """Steps of a walk, of 4 ms."""
-    every: int = 5
-    """Steps between two calls of the network."""
-    rate: float = 1e-2
-    """Length of the first step of Adam in each weight; it falls and begins anew, lower each time."""
-    hidden: tuple[int, ...] = (32, 32)
-    """Neurons of the hidden layers of the network in each voxel."""
-    waves: int = 64
-    """Open-loop controllers that are tried."""
-    population: int = 1024
-    """Bodies that evolution keeps."""
-    generations: int = 100
-    """Generations of evolution."""
-    minutes: float | None = None
-    """Stop after so many minutes; --resume goes on from there."""
-    resume: bool = False
-    """Go on with what is in the folder of results."""
-    precision: Annotated[str, tyro.conf.Suppress] = "float32"
-    """Numbers that bodies are simulated with."""
-    folder: Annotated[Path | None, tyro.conf.Suppress] = None
-    """Where the network and the bodies are kept; None keeps nothing."""
+    quick: bool = parameter(False, "A few bodies, batches and generations.")
+    seed: int = parameter(0, "Seed of networks, bodies and lights.", least=0)
+    batches: int = parameter(1400, "Batches of pretraining.", least=1)
+    bodies: int = parameter(1024, "Fresh bodies of a batch.", least=1)
+    steps: int = parameter(1000, "Steps of a walk, of 4 ms.", least=1)
+    every: int = parameter(5, "Steps between two calls of the network.", least=1)
+    rate: float = parameter(
+        1e-2,
+        "Length of the first step of Adam in each weight; it falls and begins anew, lower each time.",
+        above=0.0,
+        most=1.0,
+    )
+    hidden: tuple[int, ...] = parameter((32, 32), "Neurons of the hidden layers of the network in each voxel.", least=1)
+    waves: int = parameter(64, "Open-loop controllers that are tried.", least=1)
+    population: int = parameter(1024, "Bodies that evolution keeps.", least=1)
+    generations: int = parameter(100, "Generations of evolution.", least=1)
+    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
+    resume: bool = parameter(False, "Go on with what is in the folder of results.")
+    precision: Annotated[str, tyro.conf.Suppress] = parameter("float32", "Numbers that bodies are simulated with.")
+    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
+        None, "Where the network and the bodies are kept; None keeps nothing."
+    )
 
     def __post_init__(self) -> None:
-        for what in ("batches", "bodies", "steps", "every", "waves", "population", "generations"):
-            if vars(self)[what] < 1:
-                raise InvalidValue(f"{what} must be 1 or more, not {vars(self)[what]}.")
-        if self.seed < 0:
-            raise InvalidValue(f"seed must be 0 or more, not {self.seed}.")
-        if self.minutes is not None and not self.minutes > 0.0:
-            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
+        super().__post_init__()
         if self.quick and self.resume:
             raise InvalidValue("the quick study keeps nothing that --resume could go on with: leave out one of them.")
         if self.steps % self.every:
             raise InvalidValue(f"steps must be a multiple of every, {self.every}, not {self.steps}.")
-        if not 0.0 < self.rate < 1.0:
-            raise InvalidValue(f"rate must be between 0 and 1, not {self.rate}.")
-        if not self.hidden or min(self.hidden) < 1:
-            raise InvalidValue(f"hidden must be sizes of layers of 1 or more, not {self.hidden}.")
 
     def inside(self, folder: Path) -> Codesign:
         """The study with its network and bodies in a folder."""

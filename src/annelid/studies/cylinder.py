@@ -16,6 +16,7 @@ from scipy.optimize import minimize_scalar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Mesh, Snapshot
 from annelid.materials import material
@@ -74,15 +75,15 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Cylinder:
+class Cylinder(Checked):
     """A clamped silicone cylinder bends under its weight; its surface stands beside the measured one."""
 
     name: ClassVar[str] = "cylinder"
 
-    quick: bool = False
-    """Coarser lattices."""
-    reference: Path | None = None
-    """The measured deformed surface, a closed mesh in metres; without it only the tip is compared."""
+    quick: bool = parameter(False, "Coarser lattices.")
+    reference: Path | None = parameter(
+        None, "The measured deformed surface, a closed mesh in metres; without it only the tip is compared."
+    )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Equilibrium at the nominal modulus, and at the one that fits best."""

@@ -14,6 +14,7 @@ import warp as wp
 from annelid import springs
 from annelid.core.errors import SimulationDiverged, StepTooLong
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.materials import material
@@ -81,13 +82,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Energy:
+class Energy(Checked):
     """Elastic, kinetic and gravitational energy of a beam that is loaded, damped, released and left alone."""
 
     name: ClassVar[str] = "energy"
 
-    quick: bool = False
-    """A coarser beam."""
+    quick: bool = parameter(False, "A coarser beam.")
 
     def beam(self) -> Cantilever:
         """The base beam of the study of frequencies."""

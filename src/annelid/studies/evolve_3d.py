@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import parameter
 from annelid.evolve.age_fitness import AgeFitness
 from annelid.evolve.contract import SearcherOptions
 from annelid.evolve.ea import EA
@@ -39,13 +39,9 @@ class EvolveBodies3d(Contest):
 
     name: ClassVar[str] = "evolve-3d"
 
-    cells: int | None = None
-    """Cells of the box along each side; 6, and 4 in the quick form."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.cells is not None and not 1 <= self.cells <= 100:
-            raise InvalidValue(f"cells must be from 1 to 100, not {self.cells}.")
+    cells: int | None = parameter(
+        None, "Cells of the box along each side; 6, and 4 in the quick form.", limits=(1, 100)
+    )
 
     def arms(self) -> list[Experiment]:
         """Two encodings, each with four searchers."""

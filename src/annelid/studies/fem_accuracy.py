@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Mesh, Snapshot
 from annelid.shapes import TriangleMesh
@@ -62,15 +63,15 @@ class Found:
 
 
 @dataclass(frozen=True)
-class FemAccuracy:
+class FemAccuracy(Checked):
     """Finite elements against closed forms, and against a measured silicone cylinder."""
 
     name: ClassVar[str] = "fem-accuracy"
 
-    quick: bool = False
-    """Coarser meshes and fewer of them."""
-    reference: Path | None = None
-    """The measured deformed surface, a closed mesh in metres; without it only the tip is compared."""
+    quick: bool = parameter(False, "Coarser meshes and fewer of them.")
+    reference: Path | None = parameter(
+        None, "The measured deformed surface, a closed mesh in metres; without it only the tip is compared."
+    )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Run all cases."""

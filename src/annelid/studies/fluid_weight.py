@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Snapshot
 from annelid.fem.fluids.cavity import Cavity
@@ -20,7 +21,6 @@ from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.fluids.pictures import WEIGHT_FIELD, weight_picture
 from annelid.studies.support.cavities import Surface, divided_box, icosphere, knot
 from annelid.studies.support.fluid_checks import Errors, column_errors, constraint_errors, partly_filled
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.view.camera.camera import Camera
 from annelid.view.picture import Painter, save_picture
@@ -62,20 +62,18 @@ class Found:
 
 
 @dataclass(frozen=True)
-class FluidWeight:
+class FluidWeight(Checked):
     """The weight of a fluid in a cavity by columns, beside the exact polyhedron, and how threads are balanced."""
 
     name: ClassVar[str] = "fluid-weight"
 
-    quick: bool = False
-    """Fewer repetitions of what is timed, and a knot of 4,480 triangles in place of 70,000."""
-    cells: int = 200
-    """Columns along a side of the grid on which shapes and threads are compared."""
-    seconds: float = 1.0
-    """How long each method is timed [s]; a fifth of it in the quick form."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("cells", "seconds"))
+    quick: bool = parameter(
+        False, "Fewer repetitions of what is timed, and a knot of 4,480 triangles in place of 70,000."
+    )
+    cells: int = parameter(200, "Columns along a side of the grid on which shapes and threads are compared.", least=1)
+    seconds: float = parameter(
+        1.0, "How long each method is timed [s]; a fifth of it in the quick form.", unit="s", above=0.0
+    )
 
     def shapes(self) -> dict[str, Surface]:
         """A sphere, a knotted tube, and boxes along the grid and turned by a third of a degree."""

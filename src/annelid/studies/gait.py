@@ -12,14 +12,13 @@ import numpy as np
 import tyro
 import warp as wp
 
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.packages import installation, installed
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
 from annelid.studies.support.lattice_walker import Walk
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 BUDGET = 20
@@ -32,32 +31,23 @@ Found = dict[tuple[str, int], Course]
 
 
 @dataclass(frozen=True)
-class Gait:
+class Gait(Checked):
     """A lattice walker learns a gait: gradients against sampled ones, CMA-ES and PPO, by steps and by time."""
 
     name: ClassVar[str] = "gait"
     film: ClassVar[str] = "gait.mp4"
 
-    quick: bool = False
-    """A walk of half a second, few steps of each search, one seed."""
-    seeds: int = 5
-    """Independent searches of each method."""
-    iterations: int = 20
-    """Steps of Adam over half the walk, and again over the whole."""
-    starts: int = 1
-    """Random gaits from which gradients descend side by side; all their steps count."""
-    minutes: float | None = None
-    """Stop after so many minutes; --resume goes on from there."""
-    resume: bool = False
-    """Go on with the searches that are done in the folder of results."""
-    folder: Annotated[Path | None, tyro.conf.Suppress] = None
-    """Where searches that are done are kept; None keeps nothing."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("minutes",))
-        for what, value in {"seeds": self.seeds, "iterations": self.iterations, "starts": self.starts}.items():
-            if value < 1:
-                raise InvalidValue(f"{what} must be 1 or more, not {value}.")
+    quick: bool = parameter(False, "A walk of half a second, few steps of each search, one seed.")
+    seeds: int = parameter(5, "Independent searches of each method.", least=1)
+    iterations: int = parameter(20, "Steps of Adam over half the walk, and again over the whole.", least=1)
+    starts: int = parameter(
+        1, "Random gaits from which gradients descend side by side; all their steps count.", least=1
+    )
+    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
+    resume: bool = parameter(False, "Go on with the searches that are done in the folder of results.")
+    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
+        None, "Where searches that are done are kept; None keeps nothing."
+    )
 
     def inside(self, folder: Path) -> Gait:
         """The study with its searches in a folder."""

@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.grains import Grain
 from annelid.scenes.column import Column, bead_height_law, height_law, run_out_law
@@ -28,7 +29,6 @@ from annelid.studies.support.grain_beds import (
 )
 from annelid.studies.support.grain_laboratory import EXPERIMENTS, laboratory
 from annelid.studies.support.granular_gas import Cooling, cooling
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.tall_silos import Pressures, silo_pressures
 
@@ -66,24 +66,18 @@ class Found:
 
 
 @dataclass(frozen=True)
-class GrainsPhysics:
+class GrainsPhysics(Checked):
     """Grains slide, roll, bounce, cool, pack, collapse and fill silos as closed forms and measured laws say."""
 
     name: ClassVar[str] = "grains-physics"
 
-    quick: bool = False
-    """Smaller columns and silos, and fewer of them; they are then reported, not judged."""
-    friction: float = 0.5
-    """Coulomb friction of the columns and silos."""
-    rolling: float = 0.15
-    """Rolling resistance of the columns and silos, which stands for grains that are not round."""
-    width: float = 20.0
-    """Radius of the columns in grain diameters."""
-    aspects: tuple[float, ...] = (0.5, 1.0, 1.5, 2.0, 3.0)
-    """Aspect ratios of the columns."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("width", "aspects"), from_zero=("friction", "rolling"))
+    quick: bool = parameter(False, "Smaller columns and silos, and fewer of them; they are then reported, not judged.")
+    friction: float = parameter(0.5, "Coulomb friction of the columns and silos.", least=0.0)
+    rolling: float = parameter(
+        0.15, "Rolling resistance of the columns and silos, which stands for grains that are not round.", least=0.0
+    )
+    width: float = parameter(20.0, "Radius of the columns in grain diameters.", above=0.0)
+    aspects: tuple[float, ...] = parameter((0.5, 1.0, 1.5, 2.0, 3.0), "Aspect ratios of the columns.", above=0.0)
 
     def columns(self) -> list[Column]:
         """The columns to collapse."""

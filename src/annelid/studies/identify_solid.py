@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.materials import Material
 from annelid.shapes import tet_beam
@@ -24,15 +25,18 @@ _BESIDE = Path("..") / "shared" / "data" / "beam"
 
 
 @dataclass(frozen=True)
-class IdentifySolid:
+class IdentifySolid(Checked):
     """Modulus and damping of a solid beam from tracks with 1 mm of noise, from starts 5 and 50 times off."""
 
     name: ClassVar[str] = "identify-solid"
 
-    quick: bool = False
-    """One seed and two starts, a coarser beam, and three quarters of a second instead of one."""
-    data: Path | None = None
-    """Folder with the tracks of the measured beam; found where it lies beside the checkout, and left out elsewhere."""
+    quick: bool = parameter(
+        False, "One seed and two starts, a coarser beam, and three quarters of a second instead of one."
+    )
+    data: Path | None = parameter(
+        None,
+        "Folder with the tracks of the measured beam; found where it lies beside the checkout, and left out elsewhere.",
+    )
 
     def compute(
         self, device: wp.Device, threads: int | None, progress: Progress

@@ -11,8 +11,8 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.recovery import OFFS, Recovered, drawn, measurements, recovered
 
 TRUTH = {"stiffness_factor": 1.0, "damping_factor": 1.0}
@@ -20,18 +20,13 @@ _PITCH = 0.05
 
 
 @dataclass(frozen=True)
-class IdentifySprings:
+class IdentifySprings(Checked):
     """Stiffness and damping of a lattice beam from tracks with 1 mm of noise, from starts 5 and 50 times off."""
 
     name: ClassVar[str] = "identify-springs"
 
-    quick: bool = False
-    """One seed instead of five, and half a second instead of one."""
-    offs: tuple[float, ...] = OFFS
-    """How many times too large constants are at the start."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("offs",))
+    quick: bool = parameter(False, "One seed instead of five, and half a second instead of one.")
+    offs: tuple[float, ...] = parameter(OFFS, "How many times too large constants are at the start.", above=0.0)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Recovered:
         """Let the beam go, add noise, and identify its constants."""

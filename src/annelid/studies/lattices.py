@@ -11,13 +11,13 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.snapshot import Lines, Mesh, Snapshot
 from annelid.shapes import TriangleMesh
 from annelid.shapes.lattice import Lattice
 from annelid.shapes.quasi import QuasiLattice
 from annelid.studies.support.bone import bone
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 from annelid.view.picture import Painter, save_picture
 
@@ -62,20 +62,14 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Lattices:
+class Lattices(Checked):
     """Voxel and quasi-uniform lattices of one closed surface at two resolutions."""
 
     name: ClassVar[str] = "lattices"
 
-    quick: bool = False
-    """Coarser lattices."""
-    surface: Path | None = None
-    """A closed mesh in metres (STL, OBJ or PLY); a bone by default."""
-    seed: int = 0
-    """Seed of the random points."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, from_zero=("seed",))
+    quick: bool = parameter(False, "Coarser lattices.")
+    surface: Path | None = parameter(None, "A closed mesh in metres (STL, OBJ or PLY); a bone by default.")
+    seed: int = parameter(0, "Seed of the random points.", least=0)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Build four lattices."""

@@ -11,10 +11,10 @@ import warp as wp
 
 from annelid import shapes, springs
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.scenes.sandworm import Sandworm
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _AXES: dict[str, tuple[float, ...]] = {
@@ -78,18 +78,13 @@ class Found:
 
 
 @dataclass(frozen=True)
-class LocomotionOnSand:
+class LocomotionOnSand(Checked):
     """A worm crawls on sand and on hard ground: speed against amplitude, frequency, friction and depth."""
 
     name: ClassVar[str] = "locomotion-on-sand"
 
-    quick: bool = False
-    """A small worm on large grains, two values of each parameter, and short runs."""
-    seconds: float = 4.0
-    """Time over which a speed is taken [s]."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("seconds",))
+    quick: bool = parameter(False, "A small worm on large grains, two values of each parameter, and short runs.")
+    seconds: float = parameter(4.0, "Time over which a speed is taken [s].", unit="s", above=0.0)
 
     @property
     def axes(self) -> dict[str, tuple[float, ...]]:
@@ -162,8 +157,8 @@ class LocomotionOnSand:
         names = list(self.axes)
 
         def draw(axes: Any) -> None:
-            for axis, parameter in zip(axes.ravel(), names, strict=False):
-                _curves(axis, found, parameter)
+            for axis, name in zip(axes.ravel(), names, strict=False):
+                _curves(axis, found, name)
             for axis in axes.ravel()[len(names) :]:
                 axis.set_axis_off()
 

@@ -10,6 +10,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.specimens import DIRECTIONS, KINDS, MATTER, SPRINGS_POISSON, specimen
@@ -39,13 +40,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Materials:
+class Materials(Checked):
     """Tension, shear, torsion, bending and compression of bars made of every kind of lattice."""
 
     name: ClassVar[str] = "materials"
 
-    quick: bool = False
-    """Coarser bars."""
+    quick: bool = parameter(False, "Coarser bars.")
 
     @property
     def cells(self) -> int:

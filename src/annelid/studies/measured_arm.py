@@ -18,11 +18,11 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.studies.support.arm_fit import Constants, Fit, fit, left, motions
 from annelid.studies.support.arm_tracks import Measured, read_holds, read_steps
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.measured_arm import Arm, Cells, Motion, Segment
 from annelid.studies.support.plots import COLORS, figure
 
@@ -61,45 +61,50 @@ class Found:
 
 
 @dataclass(frozen=True)
-class MeasuredArm:
+class MeasuredArm(Checked):
     """A pneumatic arm with four chambers, one of them inflated: how its tip goes, against measured markers."""
 
     name: ClassVar[str] = "measured-arm"
 
-    quick: bool = False
-    """One coarse mesh."""
-    data: Path | None = None
-    """Folder with static.csv, step-NNNmbar.csv, hold-NNNmbar.csv; found where it lies beside the checkout."""
-    fitted: tuple[float, ...] = (1e4, 2e4, 3e4, 4e4)
-    """Pressures of the runs that are fitted [Pa]; all others are held out."""
-    predict: tuple[float, ...] = ()
-    """More pressures at which to tell where the tip goes [Pa]."""
-    modulus: float | None = None
-    """Young's modulus of the silicone at small strains [Pa]; fitted unless given."""
-    winding: float | None = None
-    """Stiffness of the skin against being widened, besides the silicone's [N/m]; fitted unless given."""
-    turn: float | None = None
-    """Angle about the axis from the frame of the markers to the plane of bending [rad]; fitted unless given."""
-    silicone: str = "dragon-skin-10/ogden"
-    """Material whose law gives the shape of the curve of stress."""
-    outer_wall: float = 2.03e-3
-    """Thickness of the wall between chambers and outside [m]."""
-    core: float = 9.42e-3
-    """From the axis to the flat inner sides of the chambers [m]."""
-    hole: float = 1e-3
-    """From the axis to the sides of the hole in the core [m]; 7.15 mm makes it as hollow as its makers drew it."""
-    rib: float = 4.4e-3
-    """Thickness of the ribs between chambers [m]."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("outer_wall", "core", "rib"), from_zero=("hole",))
-        for name, value in (("modulus", self.modulus), *(("a pressure", p) for p in (*self.fitted, *self.predict))):
-            if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidValue(f"{name} = {value!r} of the arm cannot be used; give a number above 0 Pa.")
-        if self.winding is not None and not (math.isfinite(self.winding) and self.winding >= 0.0):
-            raise InvalidValue(f"winding = {self.winding!r} of the arm cannot be used; give 0 N/m, for none, or more.")
-        if self.turn is not None and not math.isfinite(self.turn):
-            raise InvalidValue(f"turn = {self.turn!r} of the arm cannot be used; give a finite angle [rad].")
+    quick: bool = parameter(False, "One coarse mesh.")
+    data: Path | None = parameter(
+        None, "Folder with static.csv, step-NNNmbar.csv, hold-NNNmbar.csv; found where it lies beside the checkout."
+    )
+    fitted: tuple[float, ...] = parameter(
+        (1e4, 2e4, 3e4, 4e4),
+        "Pressures of the runs that are fitted [Pa]; all others are held out.",
+        unit="Pa",
+        above=0.0,
+    )
+    predict: tuple[float, ...] = parameter(
+        (), "More pressures at which to tell where the tip goes [Pa].", unit="Pa", above=0.0
+    )
+    modulus: float | None = parameter(
+        None, "Young's modulus of the silicone at small strains [Pa]; fitted unless given.", unit="Pa", above=0.0
+    )
+    winding: float | None = parameter(
+        None,
+        "Stiffness of the skin against being widened, besides the silicone's [N/m]; fitted unless given.",
+        unit="N/m",
+        least=0.0,
+    )
+    turn: float | None = parameter(
+        None,
+        "Angle about the axis from the frame of the markers to the plane of bending [rad]; fitted unless given.",
+        unit="rad",
+    )
+    silicone: str = parameter("dragon-skin-10/ogden", "Material whose law gives the shape of the curve of stress.")
+    outer_wall: float = parameter(
+        2.03e-3, "Thickness of the wall between chambers and outside [m].", unit="m", above=0.0
+    )
+    core: float = parameter(9.42e-3, "From the axis to the flat inner sides of the chambers [m].", unit="m", above=0.0)
+    hole: float = parameter(
+        1e-3,
+        "From the axis to the sides of the hole in the core [m]; 7.15 mm makes it as hollow as its makers drew it.",
+        unit="m",
+        least=0.0,
+    )
+    rib: float = parameter(4.4e-3, "Thickness of the ribs between chambers [m].", unit="m", above=0.0)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Fit the constants on each mesh, and inflate the finest arm to all pressures."""

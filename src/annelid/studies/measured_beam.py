@@ -16,8 +16,8 @@ import warp as wp
 from scipy.optimize import minimize_scalar
 
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.measured_beam import RUNS, Beam, Run, Sine, damped_sine, read_runs
 from annelid.studies.support.plots import COLORS, figure
 
@@ -60,20 +60,21 @@ class Found:
 
 
 @dataclass(frozen=True)
-class MeasuredBeam:
+class MeasuredBeam(Checked):
     """A silicone beam that was held, let go and filmed: where it settles and how it rings."""
 
     name: ClassVar[str] = "measured-beam"
 
-    quick: bool = False
-    """A coarser mesh and longer steps."""
-    data: Path | None = None
-    """Folder with gravity.csv, load-0.51N.csv and load-1.00N.csv; found where it lies beside the checkout."""
-    markers: float = 3e-3
-    """Mass of the three markers together [kg]; 1 g is usual for one, and nobody has told."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, from_zero=("markers",))
+    quick: bool = parameter(False, "A coarser mesh and longer steps.")
+    data: Path | None = parameter(
+        None, "Folder with gravity.csv, load-0.51N.csv and load-1.00N.csv; found where it lies beside the checkout."
+    )
+    markers: float = parameter(
+        3e-3,
+        "Mass of the three markers together [kg]; 1 g is usual for one, and nobody has told.",
+        unit="kg",
+        least=0.0,
+    )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Fit the modulus, then the damping of the heaviest run, and let it swing under all three loads."""

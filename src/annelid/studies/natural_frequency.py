@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid import springs
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.shapes import beam
@@ -66,13 +67,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class NaturalFrequency:
+class NaturalFrequency(Checked):
     """Natural frequencies of bodies at rest and deformed, from their matrices and from their motion."""
 
     name: ClassVar[str] = "natural-frequency"
 
-    quick: bool = False
-    """Coarser bodies and shorter records."""
+    quick: bool = parameter(False, "Coarser bodies and shorter records.")
 
     def cases(self) -> list[Case]:
         """The 10 m cantilever of the paper, sagging a little and hanging; and a rod without any order, at rest."""

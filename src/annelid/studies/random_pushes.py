@@ -13,11 +13,11 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.robots import mug, pusher
 from annelid.shapes import Box, Cylinder
 from annelid.shapes.mesh_files import write_triangles
-from annelid.shapes.values import require_count, require_positive
 from annelid.studies.support.plots import COLORS, figure
 
 _MOST = 0.2  # distance of the tip from its target [mm]
@@ -117,27 +117,16 @@ class Pushed:
 
 
 @dataclass(frozen=True)
-class RandomPushes:
+class RandomPushes(Checked):
     """Trunks of chance push boxes, cylinders and a mug along straight paths on a table with friction."""
 
     name: ClassVar[str] = "random-pushes"
 
-    quick: bool = False
-    """One trunk, and a path of a millimetre."""
-    trunks: int = 6
-    """How many trunks."""
-    seed: int = 0
-    """Seed of trunks and things."""
-    distance: float = 0.03
-    """How far tips push [m]."""
-    stride: float = 2e-4
-    """How far a target moves in a step [m]."""
-
-    def __post_init__(self) -> None:
-        require_count("trunks", self.trunks, least=1, most=10_000)
-        require_count("seed", self.seed, least=0, most=2**63)
-        require_positive("distance", self.distance)
-        require_positive("stride", self.stride)
+    quick: bool = parameter(False, "One trunk, and a path of a millimetre.")
+    trunks: int = parameter(6, "How many trunks.", limits=(1, 10_000))
+    seed: int = parameter(0, "Seed of trunks and things.", least=0)
+    distance: float = parameter(0.03, "How far tips push [m].", unit="m", above=0.0)
+    stride: float = parameter(2e-4, "How far a target moves in a step [m].", unit="m", above=0.0)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Pushed]:
         """Push one thing after the other."""

@@ -11,10 +11,9 @@ import numpy as np
 import warp as wp
 
 from annelid import fem
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.shapes.values import require_count, require_positive
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.random_paths import Stretched, reachable, stretched
 from annelid.studies.support.random_robots import Draft
@@ -67,30 +66,18 @@ class Led:
 
 
 @dataclass(frozen=True)
-class RandomRobots:
+class RandomRobots(Checked):
     """Fingers, trunks, bellows and grippers of chance are led along paths that they can follow, and beyond."""
 
     name: ClassVar[str] = "random-robots"
 
-    quick: bool = False
-    """Four robots of few nodes and short paths, of which the first is led out of reach as well."""
-    robots: int = 20
-    """How many robots."""
-    seed: int = 0
-    """Seed of their forms and paths."""
-    steps: int = 25
-    """Targets of each robot."""
-    stride: float = 2e-4
-    """Most that a target moves in a step [m]."""
-
-    def __post_init__(self) -> None:
-        require_count("robots", self.robots, least=1, most=100_000)
-        require_count("steps", self.steps, least=1, most=100_000)
-        require_count("seed", self.seed, least=0, most=2**63)
-        if require_positive("stride", self.stride) < _LEAST_STRIDE:
-            raise InvalidValue(
-                f"stride = {self.stride!r} cannot be used; give at least {_LEAST_STRIDE:g} m, what solves tell apart."
-            )
+    quick: bool = parameter(
+        False, "Four robots of few nodes and short paths, of which the first is led out of reach as well."
+    )
+    robots: int = parameter(20, "How many robots.", limits=(1, 100_000))
+    seed: int = parameter(0, "Seed of their forms and paths.", least=0)
+    steps: int = parameter(25, "Targets of each robot.", limits=(1, 100_000))
+    stride: float = parameter(2e-4, "Most that a target moves in a step [m].", unit="m", least=_LEAST_STRIDE)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Led]:
         """Build the robots one after the other and lead them."""

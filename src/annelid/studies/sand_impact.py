@@ -12,11 +12,11 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
-from annelid.core.errors import BedTooSmall, InvalidValue
+from annelid.core.errors import BedTooSmall
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.shapes import Box, Rigid, Sphere, Surface, box_walls
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _UEHARA = "Uehara, Ambroso, Ojha and Durian 2003"
@@ -63,33 +63,22 @@ class Found:
 
 
 @dataclass(frozen=True)
-class SandImpact:
+class SandImpact(Checked):
     """Balls fall into a bed of grains from a decade of heights: depth grows with the cube root of the whole fall."""
 
     name: ClassVar[str] = "sand-impact"
 
-    quick: bool = False
-    """Three heights in a small bed; the exponent is then reported, not judged."""
-    ball: float = 5.0
-    """Diameter of the balls in grain diameters; the quick form takes 4."""
-    room: float = 1.6
-    """Ball diameters between a ball and the walls; the quick form takes 1."""
-    places: int = 9
-    """Places where balls fall; the quick form takes one. Exponents of three scatter by 0.04 from bed to bed."""
-    friction: float = 0.5
-    """Coulomb friction of grains and balls."""
-    rolling: float = 0.1
-    """Rolling resistance of the grains."""
-    seed: int = 1
-    """Seed of the places of grains and balls."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, from_zero=("friction", "rolling", "seed"))
-        for name in ("ball", "room"):
-            if not (math.isfinite(vars(self)[name]) and vars(self)[name] > 0.0):
-                raise InvalidValue(f"--{name} must be above 0, not {vars(self)[name]}.")
-        if self.places < 1:
-            raise InvalidValue(f"--places must be 1 or more, not {self.places}.")
+    quick: bool = parameter(False, "Three heights in a small bed; the exponent is then reported, not judged.")
+    ball: float = parameter(5.0, "Diameter of the balls in grain diameters; the quick form takes 4.", above=0.0)
+    room: float = parameter(1.6, "Ball diameters between a ball and the walls; the quick form takes 1.", above=0.0)
+    places: int = parameter(
+        9,
+        "Places where balls fall; the quick form takes one. Exponents of three scatter by 0.04 from bed to bed.",
+        least=1,
+    )
+    friction: float = parameter(0.5, "Coulomb friction of grains and balls.", least=0.0)
+    rolling: float = parameter(0.1, "Rolling resistance of the grains.", least=0.0)
+    seed: int = parameter(1, "Seed of the places of grains and balls.", least=0)
 
     def drops(self) -> np.ndarray:
         """Height [m], density [kg/m³] and number of the place of each ball, shape [n, 3]."""

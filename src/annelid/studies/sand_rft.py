@@ -14,11 +14,11 @@ from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.files import require_file
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.shapes.resistive.law import friction_angle_of
 from annelid.shapes.resistive.media import write_medium
 from annelid.studies.support.intruders import Laboratory
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import figure
 from annelid.studies.support.stress_maps import StressMap, draw_maps
 
@@ -47,37 +47,36 @@ class Found:
 
 
 @dataclass(frozen=True)
-class SandRft:
+class SandRft(Checked):
     """Plates pulled through grains: the map of their stresses over tilt and direction against the published one."""
 
     name: ClassVar[str] = "sand-rft"
 
-    quick: bool = False
-    """Eight plates in a small bed; the map is then reported, not judged. The full one is for a GPU."""
-    packing: Literal["loose", "close"] = "close"
-    """How grains lie: settled with friction, or without and then given it."""
-    friction: float = 0.5
-    """Coulomb friction of grains and plates."""
-    rolling: float = 0.1
-    """Rolling resistance of the grains."""
-    plate: float = 7.0
-    """Side of a plate in grain diameters; the quick form takes 3."""
-    room: float = 2.0
-    """Plate widths to walls; twice as many before the plate, a quarter more below. The quick form takes 1.5 and 1."""
-    harder: float = 4.0
-    """How many times shorter steps are than those of the bed alone; the quick form takes 2."""
-    seeds: int = 1
-    """Beds over which stresses are averaged."""
-    batch: int = 14
-    """Plates that are simulated side by side."""
-    fit: Path | None = None
-    """File .json for the medium that is fitted to the map, for ResistiveGround(medium=FILE)."""
+    quick: bool = parameter(
+        False, "Eight plates in a small bed; the map is then reported, not judged. The full one is for a GPU."
+    )
+    packing: Literal["loose", "close"] = parameter(
+        "close", "How grains lie: settled with friction, or without and then given it."
+    )
+    friction: float = parameter(0.5, "Coulomb friction of grains and plates.", least=0.0)
+    rolling: float = parameter(0.1, "Rolling resistance of the grains.", least=0.0)
+    plate: float = parameter(7.0, "Side of a plate in grain diameters; the quick form takes 3.", above=0.0)
+    room: float = parameter(
+        2.0,
+        "Plate widths to walls; twice as many before the plate, a quarter more below. The quick form takes 1.5 and 1.",
+        above=0.0,
+    )
+    harder: float = parameter(
+        4.0, "How many times shorter steps are than those of the bed alone; the quick form takes 2.", above=0.0
+    )
+    seeds: int = parameter(1, "Beds over which stresses are averaged.", least=1)
+    batch: int = parameter(14, "Plates that are simulated side by side.", least=1)
+    fit: Path | None = parameter(
+        None, "File .json for the medium that is fitted to the map, for ResistiveGround(medium=FILE)."
+    )
 
     def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("plate", "room", "harder"), from_zero=("friction", "rolling"))
-        for name in ("seeds", "batch"):
-            if vars(self)[name] < 1:
-                raise InvalidValue(f"--{name} must be 1 or more, not {vars(self)[name]}.")
+        super().__post_init__()
         if self.fit is not None and self.fit.suffix != ".json":
             raise InvalidValue(f"--fit must name a file .json, not {self.fit}.")
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.studies.support.block_drops import CASES, PLACES, Case, Depths, Drops
 from annelid.studies.support.plots import COLORS, figure
@@ -37,23 +37,14 @@ class Found:
 
 
 @dataclass(frozen=True)
-class SandSteps:
+class SandSteps(Checked):
     """Blocks dropped into eleven kinds of beds, as lattices and rigid, in the usual step and in half of it."""
 
     name: ClassVar[str] = "sand-steps"
 
-    quick: bool = False
-    """One block into one bed of few grains; it is then reported, not judged."""
-    beds: int = 3
-    """Beds of each kind; each is dropped into at three places."""
-    only: int = -1
-    """Number of the one kind to drop, from 0 on; -1 takes all."""
-
-    def __post_init__(self) -> None:
-        if self.beds < 1:
-            raise InvalidValue(f"--beds must be 1 or more, not {self.beds}.")
-        if not -1 <= self.only < len(CASES):
-            raise InvalidValue(f"--only must be a kind from 0 to {len(CASES) - 1}, or -1 for all, not {self.only}.")
+    quick: bool = parameter(False, "One block into one bed of few grains; it is then reported, not judged.")
+    beds: int = parameter(3, "Beds of each kind; each is dropped into at three places.", least=1)
+    only: int = parameter(-1, "Number of the one kind to drop, from 0 on; -1 takes all.", limits=(-1, len(CASES) - 1))
 
     def cases(self) -> tuple[Case, ...]:
         """The kinds of drops."""

@@ -13,10 +13,10 @@ import warp as wp
 from annelid import grains
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.shapes.resistive.law import resistance_of
 from annelid.studies.support.compression import Compression, Sheared
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _AGARWAL = "Agarwal, Goldman and Kamrin 2023"
@@ -25,29 +25,27 @@ _RANGE = 0.3, 0.9  # of the stress ratio for which the resistance is known
 
 
 @dataclass(frozen=True)
-class SandStrength:
+class SandStrength(Checked):
     """Grains in a box that is pressed from above while its sides give way: how much shear they bear."""
 
     name: ClassVar[str] = "sand-strength"
 
-    quick: bool = False
-    """One small box."""
-    packing: Literal["loose", "close"] = "close"
-    """How grains lie: pressed together with friction, or with little and then given it."""
-    friction: float = 0.5
-    """Coulomb friction of the grains."""
-    rolling: float = 0.1
-    """Rolling resistance of the grains."""
-    slippery: float = -1.0
-    """Friction while they are pressed together; -1 takes 0.1 for close packing, and the friction for loose."""
-    seeds: int = 3
-    """Boxes."""
+    quick: bool = parameter(False, "One small box.")
+    packing: Literal["loose", "close"] = parameter(
+        "close", "How grains lie: pressed together with friction, or with little and then given it."
+    )
+    friction: float = parameter(0.5, "Coulomb friction of the grains.", least=0.0)
+    rolling: float = parameter(0.1, "Rolling resistance of the grains.", least=0.0)
+    slippery: float = parameter(
+        -1.0,
+        "Friction while they are pressed together; -1 takes 0.1 for close packing, and the friction for loose.",
+        least=-1.0,
+    )
+    seeds: int = parameter(3, "Boxes.", least=1)
 
     def __post_init__(self) -> None:
-        require_numbers(self, from_zero=("friction", "rolling"))
-        if self.seeds < 1:
-            raise InvalidValue(f"--seeds must be 1 or more, not {self.seeds}.")
-        if not (self.slippery == -1.0 or 0.0 <= self.slippery < math.inf):
+        super().__post_init__()
+        if -1.0 < self.slippery < 0.0:
             raise InvalidValue(f"--slippery must be 0 or more, or -1, not {self.slippery}.")
 
     def box(self, seed: int) -> Compression:

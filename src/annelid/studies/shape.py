@@ -13,11 +13,11 @@ import warp as wp
 from annelid import fem
 from annelid.core.errors import AnnelidError
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.materials import material
 from annelid.optimise import LBFGS, Free, minimise
 from annelid.shapes import TetMesh, tet_beam
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _LENGTH, _WIDTH, _HEIGHT = 0.1, 0.015, 0.015
@@ -111,20 +111,14 @@ class Shaped:
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(Checked):
     """The stiffness of a finger, section by section, so that it bends to a given shape when its cable is pulled."""
 
     name: ClassVar[str] = "shape"
 
-    quick: bool = False
-    """Two sections and few solves."""
-    sections: int = 8
-    """Sections of their own stiffness."""
-    iterations: int = 40
-    """Iterations of L-BFGS."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("sections", "iterations"))
+    quick: bool = parameter(False, "Two sections and few solves.")
+    sections: int = parameter(8, "Sections of their own stiffness.", least=1)
+    iterations: int = parameter(40, "Iterations of L-BFGS.", least=1)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Shaped:
         """Descend from one modulus for all sections."""

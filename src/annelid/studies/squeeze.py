@@ -17,10 +17,10 @@ from annelid import fem
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.files import read_text, replaced
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, Rigid
-from annelid.shapes.values import require_count
 from annelid.studies.support.crossings import crossings, own_crossings
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.squeezes import CASES
@@ -62,34 +62,30 @@ class Squeezed:
 
 
 @dataclass(frozen=True)
-class Squeeze:
+class Squeeze(Checked):
     """Blocks, fingers and a curled strip are squeezed by jaws, balls and plates that move at random."""
 
     name: ClassVar[str] = "squeeze"
 
-    quick: bool = False
-    """A few steps of each body."""
-    steps: int = 100_000
-    """Steps of all bodies together."""
-    each: int = 250
-    """Steps with one random motion; then another one begins, with the body at rest."""
-    seed: int = 0
-    """Seed of the motions."""
-    only: tuple[str, ...] = ()
-    """Bodies that are squeezed: jaws, ball, fingers, curl; all of them by default."""
-    minutes: float | None = None
-    """Stop after so many minutes; --resume goes on from there."""
-    resume: bool = False
-    """Go on from what is in the folder of results; squeezes*.json of other machines add up there."""
-    folder: Annotated[Path | None, tyro.conf.Suppress] = None
-    """Where it is kept what was done; None keeps nothing."""
+    quick: bool = parameter(False, "A few steps of each body.")
+    steps: int = parameter(100_000, "Steps of all bodies together.", limits=(1, 10**9))
+    each: int = parameter(
+        250, "Steps with one random motion; then another one begins, with the body at rest.", limits=(1, 10**9)
+    )
+    seed: int = parameter(0, "Seed of the motions.", least=0)
+    only: tuple[str, ...] = parameter(
+        (), "Bodies that are squeezed: jaws, ball, fingers, curl; all of them by default."
+    )
+    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
+    resume: bool = parameter(
+        False, "Go on from what is in the folder of results; squeezes*.json of other machines add up there."
+    )
+    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
+        None, "Where it is kept what was done; None keeps nothing."
+    )
 
     def __post_init__(self) -> None:
-        require_count("steps", self.steps, least=1, most=10**9)
-        require_count("each", self.each, least=1, most=10**9)
-        require_count("seed", self.seed, least=0, most=2**63)
-        if self.minutes is not None and not self.minutes > 0.0:
-            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
+        super().__post_init__()
         unknown = [case for case in self.only if case not in CASES]
         if unknown:
             raise InvalidValue(f"--only takes {', '.join(CASES)}, not {unknown[0]!r}.")

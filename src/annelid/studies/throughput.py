@@ -13,10 +13,10 @@ import warp as wp
 from annelid import springs
 from annelid.core.device import device as choose_device
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
-from annelid.shapes.values import require_count
 from annelid.studies.support.plots import COLORS, figure
 
 INTEGRATORS: tuple[Literal["symplectic", "verlet", "rk4"], ...] = ("symplectic", "verlet", "rk4")
@@ -57,20 +57,18 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Throughput:
+class Throughput(Checked):
     """Springs per second against size, for three integrators, on the devices of this machine."""
 
     name: ClassVar[str] = "throughput"
 
-    quick: bool = False
-    """Fewer sizes, and less time for each."""
-    chosen_only: bool = False
-    """Do not measure the CPU beside a CUDA device."""
-    largest: int = 200
-    """Most masses along the edge of a cube: fewer where time or memory is short (200 are 104 million springs)."""
-
-    def __post_init__(self) -> None:
-        require_count("largest", self.largest, least=5, most=1000)
+    quick: bool = parameter(False, "Fewer sizes, and less time for each.")
+    chosen_only: bool = parameter(False, "Do not measure the CPU beside a CUDA device.")
+    largest: int = parameter(
+        200,
+        "Most masses along the edge of a cube: fewer where time or memory is short (200 are 104 million springs).",
+        limits=(5, 1000),
+    )
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Found]:
         """Measure the chosen device, and the CPU beside it."""

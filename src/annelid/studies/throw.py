@@ -11,11 +11,11 @@ import warp as wp
 
 from annelid import Rollout, Track, springs
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.optimise import Adam, Free, RolloutLoss, minimise
 from annelid.studies.support.films import commanded_film
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _PITCH, _LOW, _HIGH = 0.05, 0.6, 1.4
@@ -108,23 +108,21 @@ class Thrown:
 
 
 @dataclass(frozen=True)
-class Throw:
+class Throw(Checked):
     """A soft arm learns to throw a ball to given distances, all at once, by gradients through the release."""
 
     name: ClassVar[str] = "throw"
     film: ClassVar[str] = "throw.mp4"
 
-    quick: bool = False
-    """One target, a short swing and few steps."""
-    targets: tuple[float, ...] = (0.4, 0.7, 1.0)
-    """Distances from the aft edge of the arm at which the ball should come down [m]."""
-    iterations: int = 60
-    """Steps of Adam."""
-    seed: int = 0
-    """Seed of the random commands to begin with."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("targets", "iterations"), from_zero=("seed",))
+    quick: bool = parameter(False, "One target, a short swing and few steps.")
+    targets: tuple[float, ...] = parameter(
+        (0.4, 0.7, 1.0),
+        "Distances from the aft edge of the arm at which the ball should come down [m].",
+        unit="m",
+        above=0.0,
+    )
+    iterations: int = parameter(60, "Steps of Adam.", least=1)
+    seed: int = parameter(0, "Seed of the random commands to begin with.", least=0)
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Thrown:
         """Descend from random commands, one world for each target."""

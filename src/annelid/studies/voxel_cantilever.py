@@ -13,8 +13,8 @@ import warp as wp
 from annelid import voxels
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.studies.support.limits import require_numbers
 from annelid.studies.support.plots import COLORS, figure
 
 _SOURCE = "2D-VSR-Sim 1.0.0, load × 59/60"
@@ -85,26 +85,21 @@ class Found:
 
 
 @dataclass(frozen=True)
-class VoxelCantilever:
+class VoxelCantilever(Checked):
     """Cantilevers of voxels bend under a load and swing after a push, beside the numbers of the original."""
 
     name: ClassVar[str] = "voxel-cantilever"
 
-    quick: bool = False
-    """Only the smallest cantilever, and half the time."""
-    load: float = 29.5
-    """Force on the free end in the static cases [N]; the original loses 1/60 of its 30 N."""
-    push: float = 786.667
-    """Force in the dynamic cases [N]; the original loses 1/60 of its 800 N."""
-    push_seconds: float = 0.1
-    """How long the push lasts [s]."""
-    sizes: tuple[str, ...] = ("5x2", "10x2", "10x4")
-    """Width and height of the cantilevers in voxels."""
-    preset: Literal["v1", "paper"] = "v1"
-    """Voxels of the original program or of the paper."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("push_seconds",), from_zero=("load", "push"))
+    quick: bool = parameter(False, "Only the smallest cantilever, and half the time.")
+    load: float = parameter(
+        29.5, "Force on the free end in the static cases [N]; the original loses 1/60 of its 30 N.", unit="N", least=0.0
+    )
+    push: float = parameter(
+        786.667, "Force in the dynamic cases [N]; the original loses 1/60 of its 800 N.", unit="N", least=0.0
+    )
+    push_seconds: float = parameter(0.1, "How long the push lasts [s].", unit="s", above=0.0)
+    sizes: tuple[str, ...] = parameter(("5x2", "10x2", "10x4"), "Width and height of the cantilevers in voxels.")
+    preset: Literal["v1", "paper"] = parameter("v1", "Voxels of the original program or of the paper.")
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Bend all cantilevers at once, then push them all at once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +79,7 @@ class Options(OnDevice, World):
         1,
         "Number of independent copies of one robot, or of robots that are together; each moves to the bit as it would "
         "alone.",
-        limits=(1, math.inf),
+        least=1,
     )
     lanes: int | None = parameter(
         None, "CUDA threads a world; None chooses by the size of the robots.", limits=(1, 1024)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,9 +83,7 @@ class Options(OnDevice, World):
     positions: Any = parameter(
         None, "Where the corner of cell (0, 0, 0) of each robot is [m], shape [3] or [robots, 3]."
     )
-    worlds: int = parameter(
-        1, "Number of copies of the robots; each moves to the bit as it would alone.", limits=(1, math.inf)
-    )
+    worlds: int = parameter(1, "Number of copies of the robots; each moves to the bit as it would alone.", least=1)
 
 
 @options_of(Options)

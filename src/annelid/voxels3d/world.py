@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,7 +40,7 @@ class World(Brief, Checked):
         "auto",
         'Time step [s]; "auto" takes 0.75 of the step that Voxelyze recommends for the stiffest and lightest voxels, '
         "or 0.9 of the stable one where that is shorter.",
-        unit="s", limits=(0.0, math.inf), above=True,
+        unit="s", above=0.0,
     )  # fmt: skip
     precision: Precision = parameter("float32", '"float32" or "float64".')
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
@@ -69,7 +68,7 @@ class World(Brief, Checked):
         0.0,
         "Density of the fluid at rest that robots move in, times the drag coefficient of their faces [kg/m³]: it "
         "pushes on open faces that move into it. It does not carry them: with neutral buoyancy there is no gravity.",
-        unit="kg/m³", limits=(0.0, math.inf),
+        unit="kg/m³", least=0.0,
     )  # fmt: skip
     skin: Skin = parameter("blocky", 'How pictures show robots: "blocky", or "smooth", which rounds them off.')
 

@@ -39,9 +39,9 @@ def test_what_a_row_means() -> None:
 
 
 def test_bad_worms() -> None:
-    with pytest.raises(InvalidValue, match="at least 2 masses"):
+    with pytest.raises(InvalidValue, match="segments of spring-worm must be a whole number of 2 or more, not 1"):
         SpringWorm(segments=1)
     with pytest.raises(InvalidValue, match="range of the frequency"):
         SpringWorm(frequency=(2.0, 1.0))
-    with pytest.raises(InvalidValue, match="must be positive"):
+    with pytest.raises(InvalidValue, match="must be a finite number above 0 s"):
         SpringWorm(seconds=0.0)

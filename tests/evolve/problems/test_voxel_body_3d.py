@@ -85,9 +85,9 @@ def test_a_body_walks_the_same_in_any_company() -> None:
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="above settling"):
+    with pytest.raises(InvalidValue, match="settling of voxel-body-3d must be below its seconds, 1.0, not 1.0"):
         VoxelBody3d(seconds=1.0, settling=1.0)
-    with pytest.raises(InvalidValue, match="three numbers from 1 to 100"):
+    with pytest.raises(InvalidValue, match="three numbers, each a whole number between 1 and 100"):
         VoxelBody3d(cells=(0, 6, 6))
 
 

@@ -114,9 +114,9 @@ def test_a_row_without_voxels_does_not_move() -> None:
 
 
 def test_bad_options() -> None:
-    with pytest.raises(InvalidValue, match="at least 1"):
+    with pytest.raises(InvalidValue, match="width of voxel-body must be a whole number of 1 or more, not 0"):
         VoxelBody(width=0)
-    with pytest.raises(InvalidValue, match="positive time"):
+    with pytest.raises(InvalidValue, match="seconds of voxel-controller must be a finite number above 0 s, not -1"):
         VoxelController(seconds=-1.0).build(device="cpu")
-    with pytest.raises(InvalidValue, match="at least one voxel"):
+    with pytest.raises(InvalidValue, match="width of voxel-controller must be"):
         VoxelController(width=0).build(device="cpu")

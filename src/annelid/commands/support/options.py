@@ -62,7 +62,7 @@ def part(options: Any, kind: type[Any]) -> Any:
 
 def helped(scene: type[Any]) -> type[Any]:
     """A copy of a dataclass whose command-line help comes from its fields' metadata."""
-    hints, members = get_type_hints(scene), []
+    hints, members = get_type_hints(scene, include_extras=True), []
     for f in fields(scene):
         text = f.metadata.get("help", "")
         # The flag of what is on by default is --no-NAME.

@@ -9,31 +9,22 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.adapters.replayed import Replayed, losses, spread
 from annelid.evolve.contract import Evaluation, Problem
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class CmaEs:
-    """Covariance matrix adaptation, which begins at a random individual.
-
-    Attributes:
-        population: Individuals of a generation; 4 + 3 ln p if left out.
-        sigma: Standard deviation at the beginning, in widths of the range of initial individuals.
-    """
+class CmaEs(Checked):
+    """Covariance matrix adaptation, which begins at a random individual."""
 
     name: ClassVar[str] = "cma"
 
-    population: int | None = None
-    sigma: float = 0.3
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population is not None and self.population < 3:
-            raise InvalidValue(f"population of cma must be 3 or more, not {self.population}.")
-        if not (np.isfinite(self.sigma) and self.sigma > 0.0):
-            raise InvalidValue(f"sigma of cma must be positive, not {self.sigma}.")
+    population: int | None = parameter(None, "Individuals of a generation; 4 + 3 ln p if left out.", least=3)
+    sigma: float = parameter(
+        0.3, "Standard deviation at the beginning, in widths of the range of initial individuals.", above=0.0
+    )
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Adaptation:
         """The search at its beginning."""

@@ -7,38 +7,31 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import UnknownName
 from annelid.core.packages import optional
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.adapters.replayed import Replayed, seed_from, spread
 from annelid.evolve.contract import Evaluation, Problem
-from annelid.evolve.options import require_kinds
 
 _WORST = 1e30  # what failed trials cost, far above any real objective
 
 
+@documented
 @dataclass(frozen=True)
-class Nsga2:
-    """NSGA-II over the fitness and measures.
-
-    Attributes:
-        population: Individuals of a generation.
-        objectives: "fitness" and names of measures; larger is better unless a minus stands before the name. All of them
-            if left out.
-        room: How far parameters may leave the range of initial individuals, in its widths.
-    """
+class Nsga2(Checked):
+    """NSGA-II over the fitness and measures."""
 
     name: ClassVar[str] = "nsga2"
 
-    population: int = 100
-    objectives: tuple[str, ...] = ()
-    room: float = 0.5
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 4:
-            raise InvalidValue(f"population of nsga2 must be 4 or more, not {self.population}.")
-        if not (np.isfinite(self.room) and self.room >= 0.0):
-            raise InvalidValue(f"room of nsga2 must be 0 or more, not {self.room}.")
+    population: int = parameter(100, "Individuals of a generation.", least=4)
+    objectives: tuple[str, ...] = parameter(
+        (),
+        '"fitness" and names of measures; larger is better unless a minus stands before the name. All of them if '
+        "left out.",
+    )
+    room: float = parameter(
+        0.5, "How far parameters may leave the range of initial individuals, in its widths.", least=0.0
+    )
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Front:
         """The search at its beginning."""

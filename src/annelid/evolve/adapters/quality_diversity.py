@@ -9,41 +9,29 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.packages import optional
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.evolve.adapters.replayed import Replayed, seed_from, spread
 from annelid.evolve.contract import Evaluation, Problem
-from annelid.evolve.options import require_kinds
 
 
+@documented
 @dataclass(frozen=True)
-class MapElites:
-    """A grid over the problem's measures that keeps the best individual of each cell.
-
-    Attributes:
-        population: Individuals of a generation.
-        cells: Cells along each measure.
-        emitter: Where new ones come from: "iso-line" varies elites along the line to another, "cma" adapts a normal
-            distribution towards what improves the grid.
-        sigma: Standard deviation of the variation, in widths of the range of initial individuals.
-        line: Standard deviation along the line to another elite, in its length.
-    """
+class MapElites(Checked):
+    """A grid over the problem's measures that keeps the best individual of each cell."""
 
     name: ClassVar[str] = "map-elites"
 
-    population: int = 100
-    cells: int = 20
-    emitter: Literal["iso-line", "cma"] = "iso-line"
-    sigma: float = 0.05
-    line: float = 0.2
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.population < 3 or self.cells < 1:
-            raise InvalidValue(
-                f"map-elites needs a population of 3 or more and 1 or more cells, not {self.population} and "
-                f"{self.cells}."
-            )
-        if not (np.isfinite([self.sigma, self.line]).all() and self.sigma > 0.0 and self.line >= 0.0):
-            raise InvalidValue(f"sigma {self.sigma} and line {self.line} of map-elites must be positive.")
+    population: int = parameter(100, "Individuals of a generation.", least=3)
+    cells: int = parameter(20, "Cells along each measure.", least=1)
+    emitter: Literal["iso-line", "cma"] = parameter(
+        "iso-line",
+        'Where new ones come from: "iso-line" varies elites along the line to another, "cma" adapts a normal '
+        "distribution towards what improves the grid.",
+    )
+    sigma: float = parameter(
+        0.05, "Standard deviation of the variation, in widths of the range of initial individuals.", above=0.0
+    )
+    line: float = parameter(0.2, "Standard deviation along the line to another elite, in its length.", least=0.0)
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Grid:
         """The search at its beginning."""

@@ -9,49 +9,43 @@ import numpy as np
 
 from annelid import springs
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
 from annelid.shapes import ground
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class SpringWorm:
+class SpringWorm(Checked):
     """Waves of a worm that crawls on a plane; the fitness is its speed [m/s].
 
     A row holds amplitude, frequency and offset slope, each as a share from 0 to 1 of the range below; what lies outside
     is taken as the nearer end.
-
-    Attributes:
-        seconds: Simulated time [s].
-        dt: Time step [s].
-        segments: Masses along the body.
-        thickness: Masses across the body.
-        friction: Coulomb friction of the ground.
-        amplitude: Least and largest expansion of a spring, as a fraction of its length.
-        frequency: Least and largest waves a second [Hz].
-        slope: Least and largest delay of the wave along the body, in periods a body length; with positive ones the
-            wave travels along x.
     """
 
     name: ClassVar[str] = "spring-worm"
 
-    seconds: float = 3.0
-    dt: float = 2e-4
-    segments: int = 12
-    thickness: int = 3
-    friction: float = 0.8
-    amplitude: tuple[float, float] = (0.0, 0.3)
-    frequency: tuple[float, float] = (0.5, 5.0)
-    slope: tuple[float, float] = (-3.0, 3.0)
+    seconds: float = parameter(3.0, "Simulated time [s].", unit="s", above=0.0)
+    dt: float = parameter(2e-4, "Time step [s].", unit="s", above=0.0)
+    segments: int = parameter(12, "Masses along the body.", least=2)
+    thickness: int = parameter(3, "Masses across the body.", least=2)
+    friction: float = parameter(0.8, "Coulomb friction of the ground.")
+    amplitude: tuple[float, float] = parameter(
+        (0.0, 0.3), "Least and largest expansion of a spring, as a fraction of its length."
+    )
+    frequency: tuple[float, float] = parameter((0.5, 5.0), "Least and largest waves a second [Hz].", unit="Hz")
+    slope: tuple[float, float] = parameter(
+        (-3.0, 3.0),
+        "Least and largest delay of the wave along the body, in periods a body length; with positive ones the "
+        "wave travels along x.",
+    )
 
     def __post_init__(self) -> None:
-        if min(self.segments, self.thickness) < 2:
-            raise InvalidValue(f"a worm needs at least 2 masses each way, not {self.segments} x {self.thickness}.")
-        if not (self.seconds > 0.0 and self.dt > 0.0):
-            raise InvalidValue(f"time and time step must be positive, not {self.seconds} s and {self.dt} s.")
+        super().__post_init__()
         for name in ("amplitude", "frequency", "slope"):
             low, high = getattr(self, name)
-            if not (np.isfinite([low, high]).all() and low < high):
+            if not low < high:
                 raise InvalidValue(f"the range of the {name} must grow, not go from {low} to {high}.")
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> WormCrawl:

@@ -12,6 +12,7 @@ import numpy as np
 from annelid.control import MLP, Controller, Development, PhasedSines, Sine
 from annelid.control.side_by_side import inputs_of_channels
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.envs.registration import make_worlds, short
 from annelid.envs.worlds import MOST_WORLDS, Worlds
 from annelid.evolve.contract import Evaluation, Problem
@@ -20,46 +21,35 @@ from annelid.evolve.problems.episodes import Episodes
 from annelid.evolve.problems.task_files import source_hash, task_of
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class TaskController:
+class TaskController(Checked):
     """Controllers that act in a task; the fitness is the return of an episode.
 
     In an experiment `name = "FILE.py:NAME"` is short for this problem with that `task`.
-
-    Attributes:
-        task: The task: FILE.py:NAME, or an environment such as "annelid/SpringWalker-v0".
-        options: Options of the task by name.
-        controller: "phases" sin(2πft + φ), one number a channel; "development" sin(2πft + φ) + a + (b - a) t/T, three
-            a channel; "sensing" a network that reads all observations and sin(2πft).
-        frequency: f [Hz].
-        hidden: Sizes of hidden layers of the network.
-        episodes: Episodes of each controller, whose returns are averaged.
-        seed: Seed of the first episode; each further one has the next.
-        worlds: Worlds in one simulation at most; larger batches are simulated in pieces.
     """
 
     name: ClassVar[str] = "task-controller"
 
-    task: str = ""
-    options: dict[str, Any] = field(default_factory=dict)
-    controller: Literal["phases", "development", "sensing"] = "phases"
-    frequency: float = 1.0
-    hidden: tuple[int, ...] = ()
-    episodes: int = 1
-    seed: int = 0
-    worlds: int = 1024
+    task: str = parameter("", 'The task: FILE.py:NAME, or an environment such as "annelid/SpringWalker-v0".')
+    options: dict[str, Any] = field(default_factory=dict, metadata={"help": "Options of the task by name."})
+    controller: Literal["phases", "development", "sensing"] = parameter(
+        "phases",
+        '"phases" sin(2πft + φ), one number a channel; "development" sin(2πft + φ) + a + (b - a) t/T, three a '
+        'channel; "sensing" a network that reads all observations and sin(2πft).',
+    )
+    frequency: float = parameter(1.0, "f [Hz].", unit="Hz", above=0.0)
+    hidden: tuple[int, ...] = parameter((), "Sizes of hidden layers of the network.", least=1)
+    episodes: int = parameter(1, "Episodes of each controller, whose returns are averaged.", least=1)
+    seed: int = parameter(0, "Seed of the first episode; each further one has the next.", least=0)
+    worlds: int = parameter(
+        1024, "Worlds in one simulation at most; larger batches are simulated in pieces.", limits=(1, MOST_WORLDS)
+    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.options, Mapping):
             raise InvalidValue(f"options of a task must be a table of values by name, not {self.options!r}.")
-        if not (math.isfinite(self.frequency) and self.frequency > 0.0):
-            raise InvalidValue(f"the frequency must be a positive number [Hz], not {self.frequency}.")
-        if self.episodes < 1 or self.seed < 0:
-            raise InvalidValue(
-                f"episodes must be 1 or more and their seed 0 or more, not {self.episodes} and {self.seed}."
-            )
-        if not 1 <= self.worlds <= MOST_WORLDS:
-            raise InvalidValue(f"worlds must be a whole number from 1 to {MOST_WORLDS}, not {self.worlds}.")
         if self.hidden and self.controller != "sensing":
             raise InvalidValue(f"hidden layers go with the controller 'sensing', not with {self.controller!r}.")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from annelid import voxels
 from annelid.control import PhasedSines
-from annelid.core.errors import InvalidValue
+from annelid.core.parameters import documented, parameter
 from annelid.evolve.contract import Evaluation
 from annelid.evolve.problems.decoded import Recent
 from annelid.evolve.problems.mixtures import in_the_corner, mixture_grids
@@ -21,32 +21,20 @@ ACTIVE = np.array([[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, -1, 0,
 """Waves of the four materials: none, none, sin(2πt), sin(-2πt)."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class VoxelBody(WalkOptions):
     """Bodies from mixtures of Gaussians (Medvet et al., sec. 3.1).
 
     Four materials: hard and soft ones that are passive, and two that shrink and grow in turn.
-
-    Attributes:
-        width: Cells of the grid along x.
-        height: Cells of the grid along y.
-        gaussians: Gaussians of each material.
-        threshold: What a mixture must reach to fill a cell.
     """
 
     name: ClassVar[str] = "voxel-body"
 
-    width: int = 5
-    height: int = 5
-    gaussians: int = 5
-    threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        if min(self.width, self.height, self.gaussians) < 1:
-            raise InvalidValue(
-                f"a body needs a grid and a mixture of at least 1, not {self.width} x {self.height} and "
-                f"{self.gaussians} Gaussians."
-            )
+    width: int = parameter(5, "Cells of the grid along x.", least=1)
+    height: int = parameter(5, "Cells of the grid along y.", least=1)
+    gaussians: int = parameter(5, "Gaussians of each material.", least=1)
+    threshold: float = parameter(1.0, "What a mixture must reach to fill a cell.")
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> GridWalk:
         """The problem."""

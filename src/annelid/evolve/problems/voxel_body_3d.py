@@ -10,6 +10,7 @@ import numpy as np
 from annelid import voxels3d
 from annelid.core.device import device as choose_device
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
 from annelid.evolve.problems.encodings_3d import ENCODINGS
@@ -24,44 +25,38 @@ SOFT, STIFF, MUSCLE, COUNTER = range(4)
 _CHUNK = 4096  # steps of one call, so that it can be interrupted
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class VoxelBody3d:
+class VoxelBody3d(Checked):
     """Bodies that walk; the fitness is the velocity over the length of the box [1/s].
 
     Voxels are those of evosoro: 10 mm, 5 MPa, 10⁶ kg/m³, muscles that change their length by 14 %. What moves while a
     body settles, or falls over, does not count.
-
-    Attributes:
-        encoding: "cppn": a network tells the material of each place; "patched": it does, but for single cells, which
-            are exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside
-            a growing body become.
-        cells: Cells of the box along x, y and z.
-        seconds: Simulated time [s].
-        settling: Time after which the way is measured [s].
-        stiffness_ratio: Modulus of the stiff material over that of the others; evosoro has 100, which needs a third of
-            the time step.
-        frequency: Frequency of the muscles [Hz].
     """
 
     name: ClassVar[str] = "voxel-body-3d"
 
-    encoding: Literal["cppn", "patched", "direct", "growth"] = "cppn"
-    cells: tuple[int, int, int] = (6, 6, 6)
-    seconds: float = 5.0
-    settling: float = 1.0
-    stiffness_ratio: float = 10.0
-    frequency: float = 4.0
+    encoding: Literal["cppn", "patched", "direct", "growth"] = parameter(
+        "cppn",
+        '"cppn": a network tells the material of each place; "patched": it does, but for single cells, which are '
+        'exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside a '
+        "growing body become.",
+    )
+    cells: tuple[int, int, int] = parameter((6, 6, 6), "Cells of the box along x, y and z.", limits=(1, 100))
+    seconds: float = parameter(5.0, "Simulated time [s].", unit="s", above=0.0)
+    settling: float = parameter(1.0, "Time after which the way is measured [s].", unit="s", least=0.0)
+    stiffness_ratio: float = parameter(
+        10.0,
+        "Modulus of the stiff material over that of the others; evosoro has 100, which needs a third of the time step.",
+        above=0.0,
+    )
+    frequency: float = parameter(4.0, "Frequency of the muscles [Hz].", unit="Hz", above=0.0)
 
     def __post_init__(self) -> None:
-        if len(self.cells) != 3 or min(self.cells) < 1 or max(self.cells) > 100:
-            raise InvalidValue(f"cells must be three numbers from 1 to 100, not {self.cells}.")
-        if not 0.0 <= self.settling < self.seconds < float("inf"):
+        super().__post_init__()
+        if self.settling >= self.seconds:
             raise InvalidValue(
-                f"seconds must be a time above settling, which is 0 or more, not {self.seconds} and {self.settling}."
-            )
-        if not (0.0 < self.stiffness_ratio < float("inf") and 0.0 < self.frequency < float("inf")):
-            raise InvalidValue(
-                f"stiffness_ratio {self.stiffness_ratio} and frequency {self.frequency} must be above 0."
+                f"settling of voxel-body-3d must be below its seconds, {self.seconds}, not {self.settling}."
             )
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> BodyWalk3d:

@@ -10,37 +10,30 @@ import numpy as np
 
 from annelid import voxels
 from annelid.control import MLP, Controller, Development, PhasedSines
-from annelid.core.errors import InvalidValue
+from annelid.core.parameters import documented, parameter
 from annelid.evolve.contract import Evaluation
-from annelid.evolve.options import require_kinds
 from annelid.evolve.problems.walks import Walk, WalkOptions
 from annelid.voxels.tasks import LocomotionOutcome
 from annelid.voxels.tasks.trial import Trial
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class VoxelController(WalkOptions):
-    """Controllers of one body (Medvet et al., sec. 3.2 and 3.3).
-
-    Attributes:
-        body: A rectangle, or one of the three shapes of sec. 3.3.
-        width: Voxels along the body.
-        height: Voxels across a rectangle.
-        controller: "phases" sin(2πt + φ), one number a voxel; "development" sin(2πt + φ) + a + (b - a) t/T, three a
-            voxel; "sensing" a network without hidden layer that reads six values of each voxel and sin(2πt).
-    """
+    """Controllers of one body (Medvet et al., sec. 3.2 and 3.3)."""
 
     name: ClassVar[str] = "voxel-controller"
 
-    body: Literal["box", "worm", "biped", "tripod"] = "box"
-    width: int = 11
-    height: int = 4
-    controller: Literal["phases", "development", "sensing"] = "phases"
-
-    def __post_init__(self) -> None:
-        require_kinds(self)
-        if self.width < 1 or self.height < 1:
-            raise InvalidValue(f"a body needs at least one voxel each way, not {self.width} x {self.height}.")
+    body: Literal["box", "worm", "biped", "tripod"] = parameter(
+        "box", "A rectangle, or one of the three shapes of sec. 3.3."
+    )
+    width: int = parameter(11, "Voxels along the body.", least=1)
+    height: int = parameter(4, "Voxels across a rectangle.", least=1)
+    controller: Literal["phases", "development", "sensing"] = parameter(
+        "phases",
+        '"phases" sin(2πt + φ), one number a voxel; "development" sin(2πt + φ) + a + (b - a) t/T, three a voxel; '
+        '"sensing" a network without hidden layer that reads six values of each voxel and sin(2πt).',
+    )
 
     def build(self, *, device: str = "auto", threads: int | None = None) -> ControllerWalk:
         """The problem."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from annelid import voxels3d
 from annelid.core.errors import InvalidValue, PartlyUsed
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Evaluation, Problem
 from annelid.evolve.problems.encodings_3d import ENCODINGS
@@ -20,35 +21,37 @@ from annelid.voxels3d.files.trials import stop_step
 from annelid.voxels3d.files.writing import xml_text
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class VoxelFile3d:
-    """Robots whose cells are evolved, and for which a .vxa file says all the rest; the fitness is that of the file.
-
-    Attributes:
-        base: The .vxa file.
-        encoding: "cppn": a network tells the material of each place; "patched": it does, but for single cells, which
-            are exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside
-            a growing body become.
-        phases: Whether the phase of each cell is evolved too; else it is that of the file, or of the material.
-        cells: Cells of the box along x, y and z; 0 takes those of the file.
-        seconds: Simulated time at most [s]; 0 leaves that to the file.
-        links: "compatible" as in the original, or "balanced".
-    """
+class VoxelFile3d(Checked):
+    """Robots whose cells are evolved, and for which a .vxa file says all the rest; the fitness is that of the file."""
 
     name: ClassVar[str] = "voxel-file-3d"
 
-    base: str = "base.vxa"
-    encoding: Literal["cppn", "patched", "direct", "growth"] = "cppn"
-    phases: bool = False
-    cells: tuple[int, int, int] = (0, 0, 0)
-    seconds: float = 0.0
-    links: Literal["compatible", "balanced"] = "compatible"
+    base: str = parameter("base.vxa", "The .vxa file.")
+    encoding: Literal["cppn", "patched", "direct", "growth"] = parameter(
+        "cppn",
+        '"cppn": a network tells the material of each place; "patched": it does, but for single cells, which are '
+        'exceptions; "direct": a row has numbers for each cell; "growth": a network tells what the cells beside a '
+        "growing body become.",
+    )
+    phases: bool = parameter(
+        False, "Whether the phase of each cell is evolved too; else it is that of the file, or of the material."
+    )
+    cells: tuple[int, int, int] = parameter(
+        (0, 0, 0), "Cells of the box along x, y and z; 0 takes those of the file.", limits=(0, 100)
+    )
+    seconds: float = parameter(0.0, "Simulated time at most [s]; 0 leaves that to the file.", unit="s", least=0.0)
+    links: Literal["compatible", "balanced"] = parameter(
+        "compatible", '"compatible" as in the original, or "balanced".'
+    )
 
     def __post_init__(self) -> None:
-        if min(self.cells) < 0 or max(self.cells) > 100 or (0 in self.cells and any(self.cells)):
-            raise InvalidValue(f"cells must be three numbers from 1 to 100, or all 0, not {self.cells}.")
-        if not 0.0 <= self.seconds < float("inf"):
-            raise InvalidValue(f"seconds must be a time, or 0 to leave it to the file, not {self.seconds}.")
+        super().__post_init__()
+        if 0 in self.cells and any(self.cells):
+            raise InvalidValue(
+                f"cells of voxel-file-3d must be three numbers from 1 to 100, or all 0, not {self.cells}."
+            )
 
     @property
     def title(self) -> str:

@@ -9,27 +9,24 @@ from typing import Any, Literal
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.evolve.contract import Problem
 from annelid.voxels import Robot, Voxel
 from annelid.voxels.tasks import Locomotion
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class WalkOptions:
-    """Settings of a walk; the fitness is the velocity over the largest dimension of the robot [1/s].
+class WalkOptions(Checked):
+    """Settings of a walk; the fitness is the velocity over the largest dimension of the robot [1/s]."""
 
-    Attributes:
-        seconds: Simulated time [s].
-        dt: Time step [s].
-        terrain: Name of the ground.
-        preset: Voxels as the paper describes them, or as its program made them.
-    """
-
-    seconds: float = 60.0
-    dt: float = 1.0 / 30.0
-    terrain: str = "flat"
-    preset: Literal["paper", "v1"] = "paper"
+    seconds: float = parameter(60.0, "Simulated time [s].", unit="s", above=0.0)
+    dt: float = parameter(1.0 / 30.0, "Time step [s].", unit="s", above=0.0)
+    terrain: str = parameter("flat", "Name of the ground.")
+    preset: Literal["paper", "v1"] = parameter(
+        "paper", "Voxels as the paper describes them, or as its program made them."
+    )
 
     def task(self) -> Locomotion:
         """The task."""

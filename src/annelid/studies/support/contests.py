@@ -16,15 +16,14 @@ import tyro
 import warp as wp
 from scipy import stats
 
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
 from annelid.evolve.contract import SearcherOptions
 from annelid.evolve.driver import evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.run import Run
-from annelid.studies.support.limits import require_numbers
 
 PAPER = "2D-VSR-Sim, sec. 3"
 _SPEAK_EVERY = 15.0  # seconds between two lines of progress
@@ -66,36 +65,22 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Contest:
+class Contest(Checked):
     """A study of evolution: how long, how often, and with how many."""
 
-    quick: bool = False
-    """A form that takes minutes on two cores: shorter walks, fewer and smaller generations, 5 repetitions."""
-    generations: int | None = None
-    """Generations after the random one."""
-    population: int | None = None
-    """Individuals of a generation."""
-    repetitions: int | None = None
-    """Independent searches of each arm."""
-    seconds: float | None = None
-    """Simulated time of a walk [s]."""
-    seed: int = 0
-    """Seed of the first repetition."""
-    minutes: float | None = None
-    """Stop after so many minutes; --resume goes on from there."""
-    resume: bool = False
-    """Go on from the checkpoints in the folder of results."""
-    checkpoints: Annotated[Path | None, tyro.conf.Suppress] = None
-    """Where the arms are kept while they run; None keeps nothing."""
-
-    def __post_init__(self) -> None:
-        require_numbers(self, above_zero=("seconds",), from_zero=("generations", "seed"))
-        for name in ("population", "repetitions"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InvalidValue(f"{name} must be 1 or more, not {value}.")
-        if self.minutes is not None and not self.minutes > 0.0:
-            raise InvalidValue(f"minutes must be a positive time, not {self.minutes}.")
+    quick: bool = parameter(
+        False, "A form that takes minutes on two cores: shorter walks, fewer and smaller generations, 5 repetitions."
+    )
+    generations: int | None = parameter(None, "Generations after the random one.", least=0)
+    population: int | None = parameter(None, "Individuals of a generation.", least=1)
+    repetitions: int | None = parameter(None, "Independent searches of each arm.", least=1)
+    seconds: float | None = parameter(None, "Simulated time of a walk [s].", unit="s", above=0.0)
+    seed: int = parameter(0, "Seed of the first repetition.", least=0)
+    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
+    resume: bool = parameter(False, "Go on from the checkpoints in the folder of results.")
+    checkpoints: Annotated[Path | None, tyro.conf.Suppress] = parameter(
+        None, "Where the arms are kept while they run; None keeps nothing."
+    )
 
     def inside(self, folder: Path) -> Contest:
         """The study with its checkpoints in a folder."""
@@ -173,8 +158,9 @@ class PlaneContest(Contest):
     The defaults are those of the paper: 250 individuals, 500 generations, 60 s, 10 repetitions.
     """
 
-    preset: Literal["paper", "v1"] = "paper"
-    """Voxels as the paper describes them, or as its program made them."""
+    preset: Literal["paper", "v1"] = parameter(
+        "paper", "Voxels as the paper describes them, or as its program made them."
+    )
 
     def problem(self, arm: Experiment, seconds: float) -> Any:
         """The problem of an arm with these voxels."""
