@@ -24,7 +24,6 @@ METHODS = {"open", "read_text", "read_bytes", "write_text", "write_bytes"}
 KNOWN = {
     "core/files.py": "here it is done",
     "core/compiled_functions.py": "source of a kernel that Warp has just written into a folder of its own",
-    "core/compiled_once.py": "compiled kernels, as Warp reads them",
     "core/device.py": "the null device",
     "core/file_locks.py": "files that are locked, which are not read",
     "core/lean_headers.py": "headers of Warp",

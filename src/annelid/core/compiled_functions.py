@@ -21,11 +21,11 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from annelid.core.compiled_calls import FLAGS, FREE_TO_FUSE, called_in_place
-from annelid.core.compiled_structures import without_gradients
-
 LONG = 6000
 """Characters of C++ from which a kernel is not written twice: some 80 operations."""
+
+FREE_TO_FUSE = "-ffp-contract=fast"
+"""What lets the compiler choose which product and sum become one operation."""
 
 _CHECKED = os.environ.get("ANNELID_CHECK_KERNELS", "0") not in ("", "0")
 _BACKWARD = "_cpu_kernel_backward("  # such files call functions in other ways too
@@ -79,11 +79,9 @@ class _Rewriting:
     def __call__(self, *arguments: Any, **options: Any) -> None:
         path = Path(arguments[1])  # after that of the object file
         given = path.read_text(encoding="utf-8")
-        flags = f"{options.get('extra_flags') or ''} {FLAGS}"
-        written = called_in_place(without_gradients(with_references(given, flags)), flags)
-        path.write_text(written, encoding="utf-8")
+        path.write_text(with_references(given, options.get("extra_flags") or ""), encoding="utf-8")
         try:
-            self._build(*arguments, **{**options, "extra_flags": flags})
+            self._build(*arguments, **options)
         except Exception:  # that is what Warp raises
             if _CHECKED:
                 raise

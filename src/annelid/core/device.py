@@ -13,13 +13,8 @@ from dataclasses import dataclass
 import warp as wp
 
 from annelid.core.compiled_functions import call_by_reference
-from annelid.core.compiled_headers import share_compiled_headers
-from annelid.core.compiled_once import compile_once
-from annelid.core.compiled_structures import leave_out_uncalled
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 from annelid.core.kernels.loading import load_in_turn
-from annelid.core.known_overloads import know_overloads
-from annelid.core.known_references import know_references
 from annelid.core.lean_headers import include_less
 from annelid.core.parameters import Checked, parameter
 
@@ -60,13 +55,8 @@ def _init() -> None:
 
 _start_warp()
 call_by_reference()
-share_compiled_headers()
 include_less()
-compile_once()
 load_in_turn()
-leave_out_uncalled()
-know_references()
-know_overloads()
 
 _UNDISTURBED = threading.RLock()
 _MOST_THREADS = 4096  # more than any machine has
