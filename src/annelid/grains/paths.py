@@ -10,10 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from annelid.grains.model import Model
 from annelid.grains.rigid import Solid
-from annelid.shapes.path import followed
-
-ROWS = 1024
-"""Steps that a table reaches ahead."""
+from annelid.shapes.motions import ROWS, frames
 
 
 class PathTable:
@@ -38,10 +35,7 @@ class PathTable:
         """Centres of mass [m], shape [k, 3], and turns of the frame of the kernels, shape [k, 4], at times [s]."""
         body = self.model.bodies[number]
         assert isinstance(body, Solid)
-        assert body.path is not None
-        positions, rotations = followed(body.path, times, f"body {number}")
-        turns = Rotation.from_quat(rotations)
-        return positions + turns.apply(body.middle), (turns * Rotation.from_matrix(body.axes)).as_quat()
+        return body.form.pose(*frames(body.rigid, times))
 
     def reach(self, clock: int, dt: float, origin: float | None = None) -> int:
         """Steps that the table covers from `clock` on; it is made anew when few are left.

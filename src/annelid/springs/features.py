@@ -25,6 +25,7 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
         touching=tuple(sorted({contact.form.kind for contact in world.contacts if contact.form is not None})),
+        moving=any(contact.rigid.moves == "driven" for contact in world.contacts),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
         steers=any(motor.angle is not None for motor in world.motors),

@@ -17,6 +17,7 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
 from annelid.core.stability import Cause, StepReport
+from annelid.shapes.motions import MotionTable
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
 from annelid.springs.drives import Motors, motor_controls
@@ -97,6 +98,7 @@ class Model:
         self.relaxation = relaxation(self.one, self.world, self._rows_of_one, self.features.substeps)
         self.features = replace(self.features, delayed=self.relaxation > 0.0)
         self.dt = self._usual_step() if world.dt == "auto" else world.dt
+        self.motions = self._motions()
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
@@ -371,6 +373,10 @@ class Model:
         if sum(len(contact.values) for contact in world.contacts) != len(self.arrays.grid_values):
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
+        if wanted.moving:
+            before, self.motions = self.motions.struct, self._motions()
+            self.motions.bind(before.clock, before.begun)
+            self.arrays.motions = self.motions.struct
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
             self.arrays.obstacles.assign(self._obstacles())
@@ -449,6 +455,7 @@ class Model:
         arrays.guide_axes = self._array(body.guide_axes if self.features.guided else [], types.vec3)
         arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
         arrays.grid_values = self._array(self._grid_values(), wp.float32)
+        arrays.motions = self.motions.struct
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
         if self.world.sand is not None:
             self._sand = sand_numbers(body, self.worlds, self.world.sand, types, self.device)
@@ -508,18 +515,32 @@ class Model:
 
     def _obstacles(self) -> list[Any]:
         """Built-in obstacles first, then the user's surfaces, whose place the kernels count from there."""
-        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+        ordered = self._ordered
         first = np.cumsum([0, *(len(contact.values) for contact in ordered)])
-        return [self._obstacle(contact, int(start)) for contact, start in zip(ordered, first, strict=False)]
+        rows = zip(ordered, first, self.motions.tracks.tolist(), strict=False)
+        return [self._obstacle(contact, int(start), track) for contact, start, track in rows]
+
+    @property
+    def _ordered(self) -> list[Contact]:
+        """Built-in obstacles first, then the user's surfaces."""
+        return sorted(self.world.contacts, key=lambda contact: contact.function is not None)
+
+    def _motions(self) -> MotionTable:
+        """How obstacles move."""
+        ordered = self._ordered
+        rigids, forms = [one.rigid for one in ordered], [one.form for one in ordered]
+        return MotionTable(rigids, forms, self.dt, self.device)
 
     def _grid_values(self) -> np.ndarray:
         """Heights and signed distances of all obstacles [m], in their order."""
-        ordered = sorted(self.world.contacts, key=lambda contact: contact.function is not None)
-        return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in ordered)])
+        return np.concatenate([np.zeros(0, np.float32), *(contact.values for contact in self._ordered)])
 
-    def _obstacle(self, contact: Contact, first: int) -> Any:
+    def _obstacle(self, contact: Contact, first: int, track: Sequence[int]) -> Any:
         obstacle = self.types.Obstacle()
-        if contact.form is not None:
+        obstacle.track = track
+        if contact.form is not None and track[1]:
+            obstacle.geometry = contact.form.struct(self.types.real, first, contact.form.size)
+        elif contact.form is not None:
             obstacle.geometry, obstacle.place, obstacle.turn = contact.form.still(self.types.real, first)
         obstacle.stiffness, obstacle.per_mass = contact.stiffness, contact.per_mass
         obstacle.dashpot = contact.slowing if self.features.growing else contact.damping_ratio

@@ -1,7 +1,7 @@
 """Rigid things as masses touch them: planes, height fields, any closed shape, the user's surfaces.
 
 Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from
-the coefficient of restitution. Obstacles stand still; masses are points to them.
+the coefficient of restitution. Obstacles stand still or are driven; masses are points to them.
 """
 
 from __future__ import annotations
@@ -83,12 +83,13 @@ def contacts_of(obstacles: Any, hardness: float) -> tuple[Contact, ...]:
 def _require_touchable(rigid: Rigid, number: int) -> None:
     """Refuse by name what masses cannot touch yet."""
     what = rigid.called(number)
-    if rigid.moves != "fixed":
-        how = "along a path" if rigid.path is not None else rigid.moves
+    if rigid.moves == "free":
         raise InvalidValue(
-            f"springs cannot touch a moving obstacle yet, and {what}, moves ({how}): use motion='fixed', an "
-            "ImplicitSurface whose function depends on time, or annelid.coupling with a bed of grains."
+            f"springs cannot move a free obstacle yet, and {what}, is free: use motion='fixed' or 'driven', or "
+            "annelid.coupling with a bed of grains."
         )
+    if rigid.moves == "driven" and isinstance(rigid.geometry, ImplicitSurface):
+        raise InvalidValue(f"springs cannot drive {what}: let its function depend on time.")
     if rigid.world != 0:
         raise InvalidValue(
             f"springs have one list of obstacles for all worlds, and {what}, names world {rigid.world}: use world=0."

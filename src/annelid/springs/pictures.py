@@ -10,6 +10,7 @@ import warp as wp
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import HeightField, Rigid, Sphere
 from annelid.shapes import Plane as PlaneGeometry
+from annelid.shapes.motions import at_time
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
@@ -66,7 +67,8 @@ class Painter:
         look.require_known(self.fields)
         if self.readout.refresh():
             self._follow_network()
-        parts: list[Any] = list(self.obstacles())
+        step = int(state.clock.numpy()[0])
+        parts = self.obstacles(step * self.model.dt)
         surface = look.surface and self._surface.exists()
         if surface:
             parts.append(self._body(state, look))
@@ -77,7 +79,6 @@ class Painter:
             )
         if look.lines:
             parts.append(self._lines(state, look))
-        step = int(state.clock.numpy()[0])
         numbers = self._numbers(state) if look.numbers else {}
         return Snapshot(step * self.model.dt, step, tuple(parts), numbers)
 
@@ -110,9 +111,9 @@ class Painter:
         labels = self.model.body.materials if name == "material" else ()
         return Field(self._host(values, look), _UNITS[name], labels=labels)
 
-    def obstacles(self) -> list[Any]:
-        """Those that are drawn."""
-        return [*self.sand(), *(self.part(contact) for contact in self.shown)]
+    def obstacles(self, time: float) -> list[Any]:
+        """Those that are drawn, at a time [s]."""
+        return [*self.sand(), *(self.part(contact, time) for contact in self.shown)]
 
     def sand(self) -> list[Plane]:
         """The surface of ground that resists, where there is some and it is drawn."""
@@ -123,9 +124,9 @@ class Painter:
         """Obstacles that are drawn."""
         return [one for one in self.model.world.contacts if one.function is None and not one.rigid.hidden]
 
-    def part(self, contact: Contact) -> Plane | Spheres | Mesh:
-        """One of them, as it was built."""
-        return _part(self.model.world.contacts.index(contact), contact)
+    def part(self, contact: Contact, time: float = 0.0) -> Plane | Spheres | Mesh:
+        """One of them, at a time [s]."""
+        return _part(self.model.world.contacts.index(contact), at_time(contact.rigid, time))
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         summary = self.readout.summary(state)
@@ -144,9 +145,8 @@ class Painter:
         return values.numpy() if look.host else values
 
 
-def _part(number: int, contact: Contact) -> Plane | Spheres | Mesh:
+def _part(number: int, rigid: Rigid) -> Plane | Spheres | Mesh:
     """An obstacle to draw."""
-    rigid = contact.rigid
     where = None if isinstance(rigid.geometry, HeightField) else rigid.where
     if isinstance(where, PlaneGeometry):
         return Plane(_name(rigid, "plane", number), where.point, where.normal)

@@ -12,6 +12,7 @@ from annelid.core.kernels.parameters import shape_ground
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Mesh, Spheres
 from annelid.shapes import HeightField
+from annelid.shapes.motions import at_time
 from annelid.springs.kernels.parameters import TERRAIN
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
@@ -28,8 +29,14 @@ def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
     version, surface = network.version, Surface(model, readout, whole=whole)
     body = _skin(model, surface) if surface.exists() else _masses(model, readout, painter.radius)
     shaped = model.features.shaped
-    still = tuple(painter.part(contact) for contact in painter.shown if not (shaped and _has_heights(contact)))
-    own = tuple(_ground(model, painter, contact) for contact in painter.shown if shaped and _has_heights(contact))
+    still, own = [], []
+    for contact in painter.shown:
+        if shaped and _has_heights(contact):
+            own.append(_ground(model, painter, contact))
+        elif contact.rigid.moves == "driven":
+            own.append(_driven(model, painter, contact))
+        else:
+            still.append(painter.part(contact))
 
     def current() -> bool:
         return model.features.shaped == shaped and (model.worlds > 1 or network.version == version)
@@ -55,6 +62,19 @@ def _ground(model: Model, painter: Painter, contact: Contact) -> Moving:
         return out
 
     return Moving(part, points)
+
+
+def _driven(model: Model, painter: Painter, contact: Contact) -> Moving:
+    """An obstacle that is driven, in each world."""
+    name = painter.part(contact).name
+
+    def points(state: Any) -> wp.array[Any]:
+        now = float(state.clock.numpy()[0])
+        begun = state.begun.numpy() if len(state.begun) and contact.rigid.path is None else np.zeros(model.worlds)
+        placed = [at_time(contact.rigid, (now - begin) * model.dt).picture[0] for begin in begun]
+        return wp.array(np.concatenate(placed).astype(np.float32), dtype=wp.vec3, device=model.device)
+
+    return Moving(Mesh(name, *contact.rigid.picture), points)
 
 
 def _skin(model: Model, surface: Surface) -> Moving:

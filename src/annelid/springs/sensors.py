@@ -53,7 +53,7 @@ class GroupSensor(Sensor):
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
         kind = {"position": "position", "velocity": "velocity", "turn": "moment"}.get(self.quantity, "contact")
         touching = model.features.touching if kind == "contact" else ()
-        add = sum_kernel(model.types, kind, touching, model.features.growing)
+        add = sum_kernel(model.types, kind, touching, model.features.growing, model.features.moving)
         start, count = (3, 1) if self.quantity == "touch" else (0, 3)
 
         def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:

@@ -57,7 +57,7 @@ class Stepping:
         """Take steps; on CUDA this returns before they are done."""
         self.bind(state)
         while steps > 0:
-            count = min(steps, self.batch)
+            count = self.model.motions.reach(min(steps, self.batch))
             if self.device.is_cuda:  # a graph is captured for each count: powers of two keep them few
                 count = 1 << (count.bit_length() - 1)
             if self.device.is_cuda:
@@ -77,9 +77,10 @@ class Stepping:
     def relayed(self, state: State, steps: int) -> list[relay.Leg] | None:
         """So many steps on a CPU as legs that others launch between theirs, see `core.relay`.
 
-        None where the host has to look after each batch of steps: masses that touch each other may need longer lists.
+        None where the host has to look after each batch of steps: masses that touch each other may need longer lists,
+        and obstacles on paths are looked up some steps ahead.
         """
-        if self.model.features.colliding:
+        if self.model.features.colliding or self.model.features.moving:
             return None
         self.bind(state)
         here, after = (state.positions, state.velocities), self._next
@@ -135,6 +136,8 @@ class Stepping:
         self.work.commands, self.work.begun = state.commands, state.begun
         derive(self.model, self.work, state.variation)
         self._interactions.bind(state.partners, state.slips)
+        self.model.motions.bind(state.clock, state.begun)
+        self.model.arrays.motions = self.model.motions.struct
         self.model.bind_sand(state.hollows, state.sand_forces)
         if len(state.accelerations):
             self.work.accelerations = state.accelerations

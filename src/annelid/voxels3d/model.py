@@ -14,6 +14,7 @@ from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity, settings_of
 from annelid.shapes.kernels.gaps import BOX, CLOSED_FORMS, HEIGHTS, PLANE, SPHERE
+from annelid.shapes.motions import MotionTable
 from annelid.shapes.resistive.among import require_above
 from annelid.shapes.resistive.kernels.stress import resistance
 from annelid.voxels3d.changes import Changed, Log, apply, unchanged
@@ -246,6 +247,11 @@ class Model:
         return tuple(sorted(common | used))
 
     @property
+    def moving(self) -> bool:
+        """Whether some obstacles are driven."""
+        return self.motions.there
+
+    @property
     def plain(self) -> bool:
         """Whether all links are linear, without a Poisson's ratio, and only gravity and obstacles act from outside."""
         tables = self.tables
@@ -376,9 +382,16 @@ class Model:
 
     def _upload_obstacles(self, tables: Any) -> None:
         rows, values, count = [], [np.zeros(0, np.float32)], 0
-        for contact in self.world.contacts:
+        contacts = self.world.contacts
+        self.motions = MotionTable(
+            [one.rigid for one in contacts], [one.form for one in contacts], self.dt, self.device
+        )
+        tables.motions = self.motions.struct
+        for contact, track in zip(contacts, self.motions.tracks.tolist(), strict=True):
             one = self.types.Obstacle()
-            one.geometry, one.place, one.turn = contact.form.still(wp.float64, count)
+            one.track, one.geometry = track, contact.form.struct(wp.float64, count, contact.form.size)
+            if not track[1]:
+                one.geometry, one.place, one.turn = contact.form.still(wp.float64, count)
             one.holds, one.rubs, one.press = contact.holds, contact.rubs, contact.press
             count += len(contact.form.values)
             values.append(contact.form.values)

@@ -1,4 +1,4 @@
-"""Rigid things as 3-D voxels touch them: planes, height fields and closed shapes that stand still."""
+"""Rigid things as 3-D voxels touch them: planes, height fields and closed shapes that stand still or are driven."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def warn_of_beginnings(contacts: tuple[Contact, ...], centers: np.ndarray, *, st
 def _require_touchable(rigid: Rigid, number: int) -> None:
     """Refuse by name what voxels cannot touch yet."""
     what, surface = rigid.called(number), rigid.surface
-    if rigid.moves != "fixed":
+    if rigid.moves == "free":
         raise InvalidValue(
-            f"3-D voxels cannot touch a moving obstacle yet, and {what}, moves ({rigid.moves}): use motion='fixed'."
+            f"3-D voxels cannot move a free obstacle yet, and {what}, is free: use motion='fixed' or 'driven'."
         )
     if isinstance(rigid.geometry, ImplicitSurface):
         raise InvalidValue(f"3-D voxels cannot touch {what}, yet: use a closed mesh.")

@@ -11,6 +11,7 @@ from scipy import sparse
 from annelid.core.distinct import distinct_rows
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import Plane as Halfspace
+from annelid.shapes.motions import at_time
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
@@ -57,7 +58,7 @@ class Painter:
         centers = self.readout.positions(state) + shift
         parts: list[Any] = []
         if look.surface:
-            parts += self._ground + self._skins(state, look, centers)
+            parts += self._ground(float(state.clock.numpy()[0]) * self.model.dt) + self._skins(state, look, centers)
         if look.spheres:
             parts.append(Spheres("voxels", centers, 0.3 * float(self.model.of_voxels("side").min())))
         if look.lines:
@@ -183,12 +184,11 @@ class Painter:
             for number, (name, color) in enumerate(self._palette)
         ]
 
-    @cached_property
-    def _ground(self) -> list[Any]:
-        """The obstacles."""
+    def _ground(self, time: float) -> list[Any]:
+        """The obstacles, at a time [s]."""
         parts: list[Any] = sand_parts(self.model.world.sand)
         for number, contact in enumerate(self.model.world.contacts):
-            rigid = contact.rigid
+            rigid = at_time(contact.rigid, time)
             name = rigid.name or f"obstacle-{number}"
             color = rigid.color or _OBSTACLE
             if rigid.hidden:
@@ -198,7 +198,7 @@ class Painter:
                 assert isinstance(plane, Halfspace)
                 parts.append(Plane(name, plane.point, plane.normal, color))
             else:
-                parts.append(Mesh(name, *contact.rigid.picture, color=color))
+                parts.append(Mesh(name, *rigid.picture, color=color))
         return parts
 
     @cached_property

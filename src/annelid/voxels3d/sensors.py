@@ -170,7 +170,13 @@ class _Members:
     ) -> None:
         """Sum a quantity over the members into `sums`, or write `each` numbers of every one into `out`."""
         inputs = [kind, each, *self.arrays, own.model.tables, own.bound(state), first]
-        wp.launch(reading_kernel(own.model.real, own.model.kinds), shape, inputs, [sums, out], device=own.device)
+        wp.launch(
+            reading_kernel(own.model.real, own.model.kinds, own.model.moving),
+            shape,
+            inputs,
+            [sums, out],
+            device=own.device,
+        )
 
     def linked(self) -> bool:
         """Whether every world has a link between two members."""

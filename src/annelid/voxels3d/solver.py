@@ -150,11 +150,17 @@ class Solver:
     def advance(self, state: State, steps: int) -> None:
         """Take steps; on CUDA this returns before they are done."""
         self._bind(state)
+        while steps > 0:
+            count = self.model.motions.reach(steps)
+            self._take_steps(state, count)
+            steps -= count
+
+    def _take_steps(self, state: State, steps: int) -> None:
         model = self.model
         if self._team is not None:
             arguments = [steps, int(self._divided), model.tables, self._motion]
             with held_back(firmly=True):  # steps that are taken are counted
-                self._team.run(team_kernel(model.real, model.kinds), arguments)
+                self._team.run(team_kernel(model.real, model.kinds, model.moving), arguments)
                 state.clock.numpy()[0] += steps
             return
         largest = int(np.diff(model.first_of_world).max())
@@ -163,7 +169,8 @@ class Solver:
             return
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
-        kernel = block_kernel(model.real, model.kinds, bool(model.tables.touching or model.tables.bonded), model.plain)
+        meets = bool(model.tables.touching or model.tables.bonded)
+        kernel = block_kernel(model.real, model.kinds, model.moving, meets, model.plain)
         wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
@@ -176,7 +183,8 @@ class Solver:
 
     def _enqueue(self, state: State, steps: int) -> None:
         tables, motion, count = self.model.tables, self._motion, self.model.voxel_count
-        resize, load, move = grid_kernels(self.model.real, self.model.kinds, self.model.plain)
+        model = self.model
+        resize, load, move = grid_kernels(model.real, model.kinds, model.moving, model.plain)
         for step in range(steps):
             if step == 0 or tables.actuated:
                 wp.launch(resize, count, [step, tables, motion], device=self.device)
@@ -320,6 +328,7 @@ class Solver:
         self._graphs.clear()
         for name, array in state_arrays(state).items():
             setattr(self._motion, name, array)
+        self.model.motions.bind(state.clock, state.origins)
         self._bound = state
 
     def _scratch(self) -> Any:

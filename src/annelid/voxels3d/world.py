@@ -46,8 +46,8 @@ class World(Brief, Checked):
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
     obstacles: Sequence[Obstacle] = parameter(
         (),
-        "What voxels can touch: fixed rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at most one "
-        "`ResistiveGround`; nothing without.",
+        "What voxels can touch: rigid things, fixed or driven, or bare geometries, see `annelid.shapes.Rigid`, and at "
+        "most one `ResistiveGround`; nothing without.",
     )
     links: Links = parameter(
         "balanced",

@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.gaps import GRID, HEIGHTS, PLANE
+from annelid.shapes.kernels.moving import carried, moment_at, moved
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
@@ -47,6 +48,7 @@ def mass_acceleration(
     plugins: Plugins,
     varied: bool,
     shaped: bool,
+    moving: bool = False,
     growing: bool = False,
     own: bool = False,
     resisted: tuple[int, ...] = (),
@@ -61,7 +63,8 @@ def mass_acceleration(
     `v_from`, which is another velocity in the Verlet integrator. `touching` are the kinds of obstacles. `pull` is the
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
     what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
-    worlds may have a list of obstacles of their `own` each. Motions are `resisted` by sand of these kinds.
+    worlds may have a list of obstacles of their `own` each. Some obstacles are `moving`: `now` is the time in steps,
+    and `begun` the step at which the world began. Motions are `resisted` by sand of these kinds.
 
     A mass that would go below the core of an obstacle within so many steps `ahead` is stopped: from its middle on the
     push would drive it out on the other side.
@@ -70,6 +73,7 @@ def mass_acceleration(
     touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching), bool(touching)
     slope_at, stop = obstacle_gap(types, touching, sloped=True), stop_of(types)
     thin = any(kind not in ENDLESS for kind in touching)
+    move, velocity_at = moved(types.Obstacle, real), carried(real)
     shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces, growing, ahead)
@@ -79,6 +83,8 @@ def mass_acceleration(
         i: int,
         number: int,
         time: real,
+        now: wp.float64,
+        begun: wp.int64,
         horizon: real,
         model: Arrays,
         parameters: Parameters,
@@ -112,17 +118,25 @@ def mass_acceleration(
                     obstacle.sliding_friction = obstacle.sliding_friction * scale[2]
                 if wp.static(shaped):
                     obstacle = shape(obstacle, ground)
+                near = v  # as the obstacle sees it
+                near_from = v_from
+                if wp.static(moving):
+                    if obstacle.track[1] > 0:
+                        moment = moment_at(model.motions, obstacle.track, now, begun, parameters.dt)
+                        obstacle = move(obstacle, moment)
+                        near = v - velocity_at(moment, x)
+                        near_from = v_from - velocity_at(moment, x)
                 surface = obstacle_at(model.grid_values, obstacle, x)
                 if surface[3] < real(0.0):
                     normal = vec3(surface[0], surface[1], surface[2])
-                    a = touch(obstacle, normal, surface[3], v, v_from, inverse_mass, horizon, a)
+                    a = touch(obstacle, normal, surface[3], near, near_from, inverse_mass, horizon, a)
                 if wp.static(thin):
                     normal = vec3(surface[0], surface[1], surface[2])
                     step = real(parameters.dt)
-                    way = (v_from + a * step) * (step * real(wp.static(ahead)))
+                    way = (near_from + a * step) * (step * real(wp.static(ahead)))
                     if surface[3] + wp.dot(normal, way) < real(0.0):
                         there = slope_at(model.grid_values, obstacle, x + way)
-                        a = stop(obstacle, normal, there, v_from, step, a)
+                        a = stop(obstacle, normal, there, near_from, step, a)
         if wp.static(len(plugins.surfaces) > 0):
             friction = real(1.0)
             if wp.static(varied):

@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.geometry import geometry_struct
+from annelid.shapes.kernels.moving import Motions
 from annelid.shapes.resistive.kernels.stress import resistance
 
 YIELDS, GIVES = range(2)
@@ -64,6 +65,7 @@ def layout(real: Any) -> Layout:
         geometry=geometry_struct(real),
         place=vec3,  # [m]
         turn=mat33,  # from the frame of the geometry to the world's
+        track=wp.vec2i,  # where its motion begins among `motions`, and its length; 0 where it stands still
         stiffness=real,  # [N/m], or of a kilogram where it is in proportion to the mass
         per_mass=wp.bool,
         dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]
@@ -98,6 +100,7 @@ def layout(real: Any) -> Layout:
         guide_axes=wp.array[vec3],
         obstacles=wp.array[obstacle],
         grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
+        motions=Motions,  # of obstacles that are driven
         sand=wp.array[sand],  # one, where the ground resists; by reference
         parameters=wp.array[parameters],
     )

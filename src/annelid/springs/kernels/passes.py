@@ -126,9 +126,11 @@ def mass_update(
             ground = vec3()
             if wp.static(shaped):
                 ground = work.grounds[wp.min(i // model.masses_a_world, model.world_count - 1)]
+            now = wp.float64(step) + wp.float64(wp.static(shift))
             a = acceleration(
-                i, number, time, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull, scale, ground
-            )
+                i, number, time, now, begun, horizon, model, parameters, x, v, v_from, here[3], spring_force, pull,
+                scale, ground,
+            )  # fmt: skip
             if wp.static(kind == "euler"):
                 x = x + v * dt
                 v_new = v + a * dt

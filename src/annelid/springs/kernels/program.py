@@ -33,6 +33,7 @@ class Features:
     pushed: bool = False
     guided: bool = False
     touching: tuple[int, ...] = ()  # kinds of obstacles
+    moving: bool = False  # some of them are driven
     colliding: bool = False
     motors: tuple[wp.Function, ...] = ()
     steers: bool = False  # whether some motors follow an angle
@@ -241,6 +242,7 @@ def _acceleration(features: Features, kind: str) -> wp.Function:
         plugins=features.plugins,
         varied=features.varied,
         shaped=features.shaped,
+        moving=features.moving,
         growing=features.growing,
         own=features.own,
         resisted=features.resisted,
@@ -250,7 +252,7 @@ def _acceleration(features: Features, kind: str) -> wp.Function:
 
 def update_of(features: Features, kind: str) -> wp.Function:
     """What a pass does with a mass; functions of the user are told the world's own numbers where there are worlds."""
-    apart = features.worlds and bool(features.plugins or features.conditions)
+    apart = features.worlds and bool(features.plugins or features.conditions or features.moving)
     accelerate, conditions = _acceleration(features, kind), features.conditions
     types, shaped = layout(features.real), features.shaped
     return mass_update(types, kind, accelerate, conditions, features.substeps, apart=apart, shaped=shaped)

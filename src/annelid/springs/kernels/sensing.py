@@ -7,6 +7,7 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.shapes.kernels.gaps import HEIGHTS
+from annelid.shapes.kernels.moving import carried, moment_at, moved
 from annelid.springs.kernels.dynamics import push_of
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.parameters import ground_of
@@ -50,13 +51,14 @@ def _moment(types: Layout) -> wp.Function:
 
 
 @once
-def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool) -> wp.Function:
+def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool, moving: bool) -> wp.Function:
     """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground.
 
     Of ground that resists it is all that it did in the last step, along surfaces as well.
     """
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
     gap_of, shape, push_at = obstacle_gap(types, kinds), shaped_obstacle(types), push_of(types, growing)
+    move, velocity_at = moved(types.Obstacle, real), carried(real)
 
     @wp.func
     def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
@@ -66,14 +68,25 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
                 obstacle = model.obstacles[k]
                 if wp.static(shaped):
                     obstacle = shape(obstacle, ground)
+                near = v  # as the obstacle sees it
+                if wp.static(moving):
+                    if obstacle.track[1] > 0:
+                        motions = model.motions
+                        begun = wp.int64(0)
+                        if motions.begun.shape[0] > 0:
+                            begun = motions.begun[i // model.masses_a_world]
+                        now = wp.float64(motions.clock[0])
+                        moment = moment_at(motions, obstacle.track, now, begun, model.parameters[0].dt)
+                        obstacle = move(obstacle, moment)
+                        near = v - velocity_at(moment, vec3(x[0], x[1], x[2]))
                 found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
                 if found[3] < real(0.0):
                     normal = vec3(found[0], found[1], found[2])
                     stiffness = wp.where(obstacle.per_mass, obstacle.stiffness / x[3], obstacle.stiffness)
                     dashpot = real(2.0) * obstacle.dashpot * wp.sqrt(stiffness / x[3])
-                    push = wp.max(-found[3] * stiffness - dashpot * wp.dot(normal, v), real(0.0))
+                    push = wp.max(-found[3] * stiffness - dashpot * wp.dot(normal, near), real(0.0))
                     if wp.static(growing):
-                        push = push_at(obstacle, found[3], wp.dot(normal, v), x[3]) / x[3]
+                        push = push_at(obstacle, found[3], wp.dot(normal, near), x[3]) / x[3]
                     for axis in range(3):
                         sums[axis] = sums[axis] + wp.float64(push * normal[axis])
                     sums[3] = wp.float64(1.0)
@@ -88,7 +101,9 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool)
 
 
 @once
-def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool = False) -> wp.Kernel:
+def sum_kernel(
+    types: Layout, kind: str, kinds: tuple[int, ...], growing: bool = False, moving: bool = False
+) -> wp.Kernel:
     """Sum a quantity of the members of a group, world by world, into `PARTS` parts each.
 
     Where obstacles have heights, the parameters of worlds, if there are any, say what these are.
@@ -97,7 +112,7 @@ def sum_kernel(types: Layout, kind: str, kinds: tuple[int, ...], growing: bool =
     if kind in ("position", "velocity"):
         value = _mean(types, kind == "velocity")
     else:
-        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped, growing)
+        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped, growing, moving)
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
 
     @wp.kernel(module="unique", enable_backward=False)

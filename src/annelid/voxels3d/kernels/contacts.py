@@ -10,6 +10,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.geometry import surface_at
+from annelid.shapes.kernels.moving import Moment, carried, moment_at, moved
 from annelid.shapes.kernels.surfaces import mixed
 from annelid.voxels3d.kernels.layout import layout
 
@@ -31,20 +32,44 @@ def surface_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
 
 
 @once
-def contact_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
-    """Velocity of a voxel after a step with a force, in which it may touch obstacles."""
+def moment_of(real: Any) -> wp.Function:
+    """Where a driven obstacle is at a step in the world of a voxel."""
+    types = layout(real)
+    Tables, Motion, Obstacle = types.Tables, types.Motion, types.Obstacle
+
+    @wp.func
+    def moment(i: int, one: Obstacle, now: wp.int64, tables: Tables, motion: Motion) -> Moment:
+        begun = motion.origins[tables.world_of[i]]
+        return moment_at(tables.motions, one.track, wp.float64(now), begun, tables.dt)
+
+    return moment
+
+
+@once
+def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Function:
+    """Velocity of a voxel after a step with a force, in which it may touch obstacles, some of which are `moving`."""
     types = layout(real)
     vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
     surface = surface_of(real, kinds)
+    moment_at_step, move, velocity_at = moment_of(real), moved(types.Obstacle, wp.float64), carried(wp.float64)
 
     @wp.func
-    def contact(i: int, voxel: Voxel, given: vec3, u: vec3, v: vec3, dt: real, tables: Tables, motion: Motion) -> vec3:
+    def contact(
+        i: int, voxel: Voxel, given: vec3, u: vec3, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
+    ) -> vec3:  # fmt: skip
         force = given
         place = tables.places[i] + wp.vec3d(wp.float64(u[0]), wp.float64(u[1]), wp.float64(u[2]))
         reach = wp.float64(0.5) * tables.sides[i] * wp.float64(motion.sizes[i])
-        deepest, most, normal = int(-1), real(0.0), vec3()
+        deepest, most, normal, ground = int(-1), real(0.0), vec3(), vec3()
         for k in range(tables.obstacles.shape[0]):
             one = tables.obstacles[k]
+            speed = vec3()
+            if wp.static(moving):
+                if one.track[1] > 0:
+                    moment = moment_at_step(i, one, now, tables, motion)
+                    one = move(one, moment)
+                    there = velocity_at(moment, place)
+                    speed = vec3(real(there[0]), real(there[1]), real(there[2]))
             met = surface(place, one, tables)
             depth = real(reach - met[3])
             if depth >= real(0.0):
@@ -53,9 +78,9 @@ def contact_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
                 if one.press >= real(0.0):
                     stiff = one.press
                 push = stiff * depth
-                force += (push - voxel.press_damp * wp.dot(v, away)) * away
+                force += (push - voxel.press_damp * wp.dot(v - speed, away)) * away
                 if deepest < 0 or push > most:
-                    deepest, most, normal = k, push, away
+                    deepest, most, normal, ground = k, push, away, speed
         if deepest < 0:
             motion.stuck[i] = 0
             return v + force * (voxel.per_mass * dt)
@@ -70,9 +95,10 @@ def contact_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
             if wp.length(along) > holds * most:
                 stuck = 0
         else:
-            friction = -rubs * most * wp.normalize(v - wp.dot(v, normal) * normal)
+            slip = v - ground
+            friction = -rubs * most * wp.normalize(slip - wp.dot(slip, normal) * normal)
             force += friction
-        result = v + force * (voxel.per_mass * dt)
+        result = v + force * (voxel.per_mass * dt) - ground
         up = wp.dot(result, normal) * normal
         sliding = result - up
         if real(0.5) * voxel.mass * wp.dot(sliding, sliding) + dt * wp.dot(friction, sliding) <= real(0.0):
@@ -80,6 +106,6 @@ def contact_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
         if stuck == 1:
             result = up
         motion.stuck[i] = stuck
-        return result
+        return result + ground
 
     return contact

@@ -7,6 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.geometry import geometry_struct
+from annelid.shapes.kernels.moving import Motions
 from annelid.shapes.resistive.kernels.stress import resistance
 
 wp.set_module_options({"enable_backward": False})
@@ -75,6 +76,7 @@ def layout(real: Any) -> Layout:
         geometry=geometry_struct(wp.float64),
         place=wp.vec3d,  # [m]
         turn=wp.mat33d,  # from the frame of the geometry to the world's
+        track=wp.vec2i,  # where its motion begins among `motions`, and its length; 0 where it stands still
         holds=real,  # frictions, likewise
         rubs=real,
         press=real,  # stiffness [N/m]; negative: that of the voxel
@@ -111,6 +113,7 @@ def layout(real: Any) -> Layout:
         curve_strains=wp.array[real],
         curve_stresses=wp.array[real],  # [Pa]
         obstacles=wp.array[obstacle],
+        motions=Motions,  # of obstacles that are driven
         grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
         bond_begins=wp.array[wp.int32],  # per voxel: first of its bonds
         bond_numbers=wp.array[wp.int32],

@@ -167,11 +167,11 @@ def tie_pass(real: Any) -> wp.Function:
 
 
 @once
-def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False) -> wp.Function:
-    """One step of some voxels among obstacles of these kinds; see `program.block_kernel` for `plain`."""
+def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False, moving: bool = False) -> wp.Function:
+    """One step of some voxels among obstacles of these kinds, some of them `moving`; `plain` as in `block_kernel`."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
-    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real, kinds)
+    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real, kinds, moving)
     field, drag, resist = field_of(real), drag_of(real), resist_of(real)
 
     @wp.func
@@ -222,7 +222,7 @@ def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False) -> wp.Fun
             if wp.static(not plain) and tables.sand.shape[0] > 0:
                 force = resist(i, voxel, force, u, v, dt, tables, motion)
             if tables.obstacles.shape[0] > 0:
-                v = contact(i, voxel, force, u, v, dt, tables, motion)
+                v = contact(i, voxel, force, u, v, dt, now, tables, motion)
             else:
                 v = v + force * (voxel.per_mass * dt)
             w = w + moment * (voxel.per_inertia * dt)

@@ -41,11 +41,11 @@ def block_barrier():
 
 
 @once
-def team_kernel(real: Any, kinds: tuple[int, ...]) -> wp.Kernel:
+def team_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_lanes(real), voxel_pass(real, kinds), size_of(real)
+    links_of, move, resize = link_lanes(real), voxel_pass(real, kinds, moving=moving), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
@@ -127,19 +127,20 @@ def team_kernel(real: Any, kinds: tuple[int, ...]) -> wp.Kernel:
 
 
 @once
-def block_kernel(real: Any, kinds: tuple[int, ...], meets: bool, plain: bool) -> wp.Kernel:
+def block_kernel(real: Any, kinds: tuple[int, ...], moving: bool, meets: bool, plain: bool) -> wp.Kernel:
     """Steps on CUDA, a block of `width` threads for each world.
 
     Args:
         real: Type of numbers.
         kinds: Kinds of obstacles that are compiled.
+        moving: Whether some of them are driven.
         meets: Whether voxels touch each other or have bonds; code for it takes registers from those that do not.
         plain: Whether all links are linear, without a Poisson's ratio, and nothing but gravity and obstacles acts from
             outside. The rest takes 192 registers instead of 124: one robot fewer of three on a multiprocessor.
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moving), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
@@ -181,14 +182,16 @@ def block_kernel(real: Any, kinds: tuple[int, ...], meets: bool, plain: bool) ->
 
 
 @once
-def grid_kernels(real: Any, kinds: tuple[int, ...], plain: bool) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+def grid_kernels(
+    real: Any, kinds: tuple[int, ...], moving: bool, plain: bool
+) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
     """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`.
 
     To the bit what that does: in both, products and sums are fused only by hand.
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moving), size_of(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)

@@ -7,7 +7,8 @@ import warp as wp
 from annelid.core.kernels.energy import ELASTIC, energies_of
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
-from annelid.voxels3d.kernels.contacts import surface_of
+from annelid.shapes.kernels.moving import moved
+from annelid.voxels3d.kernels.contacts import moment_of, surface_of
 from annelid.voxels3d.kernels.layout import layout
 from annelid.voxels3d.kernels.links import angle_per_sine
 from annelid.voxels3d.kernels.motion import size_of
@@ -72,11 +73,11 @@ def _turn(real: Any) -> wp.Function:
 
 
 @once
-def _touch(real: Any, kinds: tuple[int, ...]) -> wp.Function:
+def _touch(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Function:
     """1 where a voxel touches an obstacle."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    surface = surface_of(real, kinds)
+    surface, moment_at_step, move = surface_of(real, kinds), moment_of(real), moved(types.Obstacle, wp.float64)
 
     @wp.func
     def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
@@ -85,7 +86,11 @@ def _touch(real: Any, kinds: tuple[int, ...]) -> wp.Function:
         reach = wp.float64(0.5) * tables.sides[i] * wp.float64(motion.sizes[i])
         sums = Sums()
         for k in range(tables.obstacles.shape[0]):
-            if surface(place, tables.obstacles[k], tables)[3] <= reach:
+            one = tables.obstacles[k]
+            if wp.static(moving):
+                if one.track[1] > 0:
+                    one = move(one, moment_at_step(i, one, motion.clock[0], tables, motion))
+            if surface(place, one, tables)[3] <= reach:
                 sums[0] = wp.float64(1.0)
         return sums
 
@@ -201,7 +206,7 @@ def _energy(real: Any) -> wp.Function:
 
 
 @once
-def reading_kernel(real: Any, kinds: tuple[int, ...]) -> wp.Kernel:
+def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel:
     """Sum a quantity of the members of each world's group into `PARTS` parts, or write it for each member.
 
     What is read is no constant of the kernel: one is compiled for all sensors.
@@ -209,7 +214,7 @@ def reading_kernel(real: Any, kinds: tuple[int, ...]) -> wp.Kernel:
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
     place, speed, turn = _place(real, False), _place(real, True), _turn(real)
-    touch, stretch, energy = _touch(real, kinds), _stretch(real), _energy(real)
+    touch, stretch, energy = _touch(real, kinds, moving), _stretch(real), _energy(real)
 
     @wp.func
     def value(kind: int, i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
