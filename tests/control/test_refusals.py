@@ -47,7 +47,7 @@ def connected(**options: Any) -> None:
         (lambda: control.TimeFunctions(THREE), "time functions must be a function, or a list of one a channel, not 3"),
         (lambda: control.HostController(THREE), "what a HostController calls must be a function, not int: 3"),
         (lambda: control.WarpController(np.sin), "a Warp function, decorated with @wp.func, not ufunc"),
-        (lambda: control.Window(length=NO), "the length of a window must be a whole number of readings, not 'no'"),
+        (lambda: control.Window(length=NO), "length of a window must be a whole number of 1 or more, not 'no'"),
         (lambda: control.controller_from_dict(THREE), "a controller from a file must be a table"),
     ],
 )

@@ -98,7 +98,7 @@ def test_an_empty_bed() -> None:
 @pytest.mark.parametrize("name", ["length", "depth", "radius"])
 def test_sandboxes(name: str) -> None:
     sizes = {"length": 0.2, "width": 0.2, "depth": 0.1, "radius": 0.01, name: -1.0}
-    with pytest.raises(InvalidValue, match=f"{name} of a sandbox must be above 0 m, not -1"):
+    with pytest.raises(InvalidValue, match=f"{name} of a sandbox must be a finite number above 0 m, not -1"):
         robots.Sandbox(**sizes)
     with pytest.raises(InvalidValue, match=r"at least 0.025 m deep"):
         robots.Sandbox(length=0.2, width=0.2, depth=0.01, radius=0.01)

@@ -188,9 +188,9 @@ def test_an_inverse_with_stiff_parts_does_not_stand_rounding() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(InvalidValue, match="newtons must be a whole number from 1 to 1000, not 0"):
+    with pytest.raises(InvalidValue, match="newtons of fem.Together must be a whole number between 1 and 1000, not 0"):
         fem.Together(newtons=0)
-    with pytest.raises(InvalidValue, match="contacts must be a whole number from 0 to 16, not 40"):
+    with pytest.raises(InvalidValue, match="contacts of fem.Together must be a whole number between 0 and 16, not 40"):
         fem.Together(contacts=40)
     with pytest.raises(InvalidValue, match="fine must be a part"):
         fem.Together(fine=2.0)

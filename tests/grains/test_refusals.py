@@ -87,7 +87,7 @@ def driven(path: Any) -> Rigid:
         (lambda: Rigid(Sphere(0.1), world=-1), "world of a rigid body must be a whole number of 0 or more, not -1"),
         (
             lambda: Sandbox(length="long", width=1.0, depth=1.0, radius=0.1),
-            "length of a sandbox must be above 0 m, not",
+            "length of a sandbox must be a finite number above 0 m, not",
         ),  # type: ignore[arg-type]
         (lambda: Medium(name="mud", coefficients=3.0), "coefficients of a medium must be 9 numbers"),  # type: ignore[arg-type]
         (lambda: Medium(name="mud", parts=None), "parts of a medium must be three factors"),  # type: ignore[arg-type]

@@ -143,10 +143,10 @@ def test_bad_input_is_refused(changes: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Adam(steps=-1), "whole number of steps"),
-        (lambda: Adam(rate=-1.0), "rate of Adam must be above 0"),
-        (lambda: Adam(memory=(0.9, 1.0)), "two numbers from 0 to below 1"),
-        (lambda: LBFGS(first=0.0), "first step of L-BFGS must be above 0"),
+        (lambda: Adam(steps=-1), "steps of Adam must be a whole number of 0 or more, not -1"),
+        (lambda: Adam(rate=-1.0), "rate of Adam must be a finite number above 0"),
+        (lambda: Adam(memory=(0.9, 1.0)), "memory of Adam must be two numbers, each between 0 and 0.9999"),
+        (lambda: LBFGS(first=0.0), "first of L-BFGS must be a finite number above 0"),
     ],
 )
 def test_bad_descents_are_refused(make: Callable[[], Any], sentence: str) -> None:

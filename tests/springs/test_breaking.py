@@ -96,7 +96,7 @@ def test_a_condition_stops_at_the_first_step_where_it_holds(device, condition):
         (lambda: springs.faster(-1.0), "speed of a condition must be a number of 0 or more"),
         (lambda: springs.Energy("kinetic", below=np.nan), "limit of an energy must be a finite number"),
         (lambda: springs.Energy("heat", below=1.0), "no energy named 'heat'"),
-        (lambda: springs.Collide("all", "all", friction="a"), "friction of a collision .* not a"),
+        (lambda: springs.Collide("all", "all", friction="a"), "friction of a collision .* not 'a'"),
         (lambda: springs.Collide("all", "all", restitution=None), "restitution of a collision .* not None"),
         (lambda: springs.box((1.0, 1.0), 0.1, "pla"), "the size of a box = .* give three finite numbers"),
         (lambda: springs.box((1, 1, 1), 0.5, "pla", damping_frequency="a"), "damping_frequency must be positive"),

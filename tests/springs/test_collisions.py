@@ -377,10 +377,10 @@ def test_bare_masses_have_half_their_shortest_spring() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"friction": -0.1}, "friction of a collision must not be negative, not -0.1"),
+        ({"friction": -0.1}, "friction of a collision must be a finite number of 0 or more, not -0.1"),
         ({"friction": math.nan}, "friction"),
         ({"restitution": 1.5}, "restitution of a collision must be between 0 and 1, not 1.5"),
-        ({"stiffness": 0.0}, "stiffness of a collision must be positive or None, not 0.0"),
+        ({"stiffness": 0.0}, "stiffness of a collision must be a finite number above 0 N/m or None, not 0.0"),
         ({"radius": -1.0}, "radius of a collision"),
     ],
 )

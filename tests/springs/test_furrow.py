@@ -121,11 +121,11 @@ def test_what_cannot_be_is_refused() -> None:
         ResistiveGround("glass", furrow=Furrow())
     with pytest.raises(InvalidValue, match=r"furrow of resistive ground must be a Furrow, or None, not True"):
         ResistiveGround("glass", stiffness=1e6, furrow=True)
-    with pytest.raises(InvalidValue, match=r"slump of a furrow must be a share from 0 to 1, not 1.5"):
+    with pytest.raises(InvalidValue, match=r"slump of a furrow must be between 0 and 1, not 1.5"):
         Furrow(slump=1.5)
     with pytest.raises(InvalidValue, match="friction_way of a furrow"):
         Furrow(friction_way=-0.01)
-    with pytest.raises(InvalidValue, match=r"repose of a furrow must be an angle between 0 and 90 degrees, or None"):
+    with pytest.raises(InvalidValue, match=r"repose of a furrow must be above 0 and at most 89 ° or None"):
         Furrow(repose=90.0)
 
 

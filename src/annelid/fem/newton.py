@@ -12,20 +12,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
 
-from annelid.core.errors import AnnelidError, InvalidValue
-from annelid.core.numbers import is_number
+from annelid.core.errors import AnnelidError
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.readback import Mirror
 from annelid.core.replay import Graphs, Launcher
 from annelid.fem.kernels.motion import add_scaled, hold, largest, largest_of, residual
 from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
 from annelid.fem.model import Model
 from annelid.fem.strains import most_stretched
-from annelid.shapes.values import require_count
 
 _PARTS = 256
 _GRAPHS = 16  # that are kept, one for each array of positions that is looked at
@@ -52,33 +51,26 @@ class NoEquilibrium(AnnelidError, ArithmeticError):
         self.fraction, self.residual = fraction, residual
 
 
+@documented
 @dataclass(frozen=True)
-class Settings:
-    """How Newton's method works.
+class Settings(Checked):
+    """How Newton's method works."""
 
-    Attributes:
-        tolerance: Largest force left on a node, as a part of the root mean square of the loads [-].
-        iterations: Most iterations for one part of the load.
-        smallest_part: Smallest part of the load that is tried before giving up.
-        still: A whole step of a stable solid that moves no node farther is the last one where the force left is a small
-            part of what it was, as a part of the size [-].
-    """
+    of_what: ClassVar[str] = "fem.Settings"
 
-    tolerance: float = 1e-8
-    iterations: int = 60
-    smallest_part: float = 1 / 256
-    still: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name, least in (("tolerance", 0.0), ("still", 0.0)):
-            value = vars(self)[name]
-            if not (is_number(value) and value >= least):
-                raise InvalidValue(f"{name} of fem.Settings must be a number of 0 or more, not {value!r:.60}.")
-        require_count("iterations of fem.Settings", self.iterations, least=1, most=10**9)
-        if not (is_number(self.smallest_part) and 0.0 < self.smallest_part <= 1.0):
-            raise InvalidValue(
-                f"smallest_part of fem.Settings must be above 0 and at most 1, not {self.smallest_part!r:.60}."
-            )
+    tolerance: float = parameter(
+        1e-8, "Largest force left on a node, as a part of the root mean square of the loads [-].", least=0.0
+    )
+    iterations: int = parameter(60, "Most iterations for one part of the load.", limits=(1, 10**9))
+    smallest_part: float = parameter(
+        1 / 256, "Smallest part of the load that is tried before giving up.", above=0.0, most=1.0
+    )
+    still: float = parameter(
+        0.0,
+        "A whole step of a stable solid that moves no node farther is the last one where the force left is a "
+        "small part of what it was, as a part of the size [-].",
+        least=0.0,
+    )
 
 
 @dataclass(frozen=True)

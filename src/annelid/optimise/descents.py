@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.optimize import minimize
 
-from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
+from annelid.core.parameters import Checked, documented, parameter
 
 Way = Generator[np.ndarray, tuple[np.ndarray, np.ndarray], None]
 
@@ -31,30 +30,23 @@ class Descent(Protocol):
         ...
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Adam:
+class Adam(Checked):
     """Steps of about one length along smoothed gradients (Kingma and Ba, 2015): robust to noise and to kinks.
 
     A start whose loss is not finite goes back to its best point, and walks half as fast from there.
-
-    Attributes:
-        steps: Steps to take.
-        rate: Length of a step in coordinates: 0.05 changes a positive parameter by 5 %.
-        memory: How much of the mean gradient and of its mean square is kept from step to step.
     """
 
-    steps: int = 200
-    rate: float = 0.05
-    memory: tuple[float, float] = (0.9, 0.999)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.steps, int) or self.steps < 0:
-            raise InvalidValue(f"Adam takes a whole number of steps of 0 or more, not {self.steps!r}.")
-        if not (is_number(self.rate) and self.rate > 0.0):
-            raise InvalidValue(f"the rate of Adam must be above 0, not {self.rate!r}.")
-        kept = self.memory if isinstance(self.memory, Sequence) else ()
-        if len(kept) != 2 or not all(is_number(part) and 0.0 <= part < 1.0 for part in kept):
-            raise InvalidValue(f"the memory of Adam is two numbers from 0 to below 1, not {self.memory!r:.60}.")
+    steps: int = parameter(200, "Steps to take.", least=0)
+    rate: float = parameter(
+        0.05, "Length of a step in coordinates: 0.05 changes a positive parameter by 5 %.", above=0.0
+    )
+    memory: tuple[float, float] = parameter(
+        (0.9, 0.999),
+        "How much of the mean gradient and of its mean square is kept from step to step.",
+        limits=(0.0, 0.9999),
+    )
 
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
         """The way down; see `Descent`."""
@@ -78,30 +70,23 @@ class Adam:
         yield at
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class LBFGS:
-    """The quasi-Newton method of SciPy (L-BFGS-B): few steps on a smooth loss.
+class LBFGS(Checked):
+    """The quasi-Newton method of SciPy (L-BFGS-B): few steps on a smooth loss."""
 
-    Attributes:
-        iterations: Most iterations.
-        first: Length of the first step in coordinates, where SciPy would take 1: a factor of e.
-        tolerance: It ends where an iteration lowers the loss by less than this part of it.
-        gradient: It ends where no component of the gradient is larger, after the first step's scaling.
-    """
+    of_what: ClassVar[str] = "L-BFGS"
 
-    iterations: int = 100
-    first: float = 0.1
-    tolerance: float = 1e-9
-    gradient: float = 1e-9
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.iterations, int) or self.iterations < 0:
-            raise InvalidValue(f"L-BFGS takes a whole number of iterations of 0 or more, not {self.iterations!r}.")
-        if not (is_number(self.first) and self.first > 0.0):
-            raise InvalidValue(f"the first step of L-BFGS must be above 0, not {self.first!r}.")
-        for name in ("tolerance", "gradient"):
-            if not (is_number(value := vars(self)[name]) and value >= 0.0):
-                raise InvalidValue(f"the {name} of L-BFGS must be a number of 0 or more, not {value!r:.60}.")
+    iterations: int = parameter(100, "Most iterations.", least=0)
+    first: float = parameter(
+        0.1, "Length of the first step in coordinates, where SciPy would take 1: a factor of e.", above=0.0
+    )
+    tolerance: float = parameter(
+        1e-9, "It ends where an iteration lowers the loss by less than this part of it.", least=0.0
+    )
+    gradient: float = parameter(
+        1e-9, "It ends where no component of the gradient is larger, after the first step's scaling.", least=0.0
+    )
 
     def way(self, starts: np.ndarray, low: np.ndarray, high: np.ndarray) -> Way:
         """The way down; see `Descent`. Each start has a thread that waits while the others are asked."""

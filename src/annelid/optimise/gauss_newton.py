@@ -15,46 +15,26 @@ import numpy as np
 
 from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number, is_whole
 from annelid.core.options import require_kind, require_taking
+from annelid.core.parameters import Checked, documented, parameter
 
 Residuals = Callable[[np.ndarray], np.ndarray]
 """From coordinates of shape [copies, p] to residuals of shape [copies, r]; rows that are not finite count as worst."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class GaussNewton:
-    """How to fit.
+class GaussNewton(Checked):
+    """How to fit."""
 
-    Attributes:
-        iterations: Most steps.
-        radius: Length of the first step at most, in coordinates; it adapts.
-        difference: Step of the differences, in coordinates.
-        tolerance: The fit is done when a step would be shorter, in coordinates.
-        gain: The fit is done when a step lowers the sum of squares by less than this part of it.
-        tries: How many lengths of a step are tried at once.
-    """
-
-    iterations: int = 30
-    radius: float = 0.7
-    difference: float = 1e-3
-    tolerance: float = 1e-5
-    gain: float = 1e-7
-    tries: int = 1
-
-    def __post_init__(self) -> None:
-        for name, least in (("iterations", 0), ("tries", 1)):
-            value = vars(self)[name]
-            if not is_whole(value, least):
-                raise InvalidValue(
-                    f"{name} of GaussNewton must be a whole number of {least} or more, not {value!r:.60}."
-                )
-        for name in ("radius", "difference"):
-            if not (is_number(value := vars(self)[name]) and value > 0.0):
-                raise InvalidValue(f"{name} of GaussNewton must be above 0, not {value!r:.60}.")
-        for name in ("tolerance", "gain"):
-            if not (is_number(value := vars(self)[name]) and value >= 0.0):
-                raise InvalidValue(f"{name} of GaussNewton must be 0 or more, not {value!r:.60}.")
+    iterations: int = parameter(30, "Most steps.", least=0)
+    radius: float = parameter(0.7, "Length of the first step at most, in coordinates; it adapts.", above=0.0)
+    difference: float = parameter(1e-3, "Step of the differences, in coordinates.", above=0.0)
+    tolerance: float = parameter(1e-5, "The fit is done when a step would be shorter, in coordinates.", least=0.0)
+    gain: float = parameter(
+        1e-7, "The fit is done when a step lowers the sum of squares by less than this part of it.", least=0.0
+    )
+    tries: int = parameter(1, "How many lengths of a step are tried at once.", least=1)
 
 
 @dataclass(eq=False)

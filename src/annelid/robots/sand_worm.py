@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
+from typing import ClassVar
 
 import warp as wp
 
 from annelid import grains, springs
-from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.coupling import simulation
 from annelid.coupling.solver import Solver
@@ -21,43 +21,24 @@ _SLENDER = 12.0  # its length in radii
 _SHARE_OF_STABLE = 0.95  # the step there, as a part of the stable one: worms come as far as in a quarter of it
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class BuriedWorm:
-    """A worm of silicone along x, and the box about it.
+class BuriedWorm(Checked):
+    """A worm of silicone along x, and the box about it."""
 
-    Attributes:
-        length: Length of the worm [m].
-        spacing: Distance of its masses, in its radii.
-        swelling: Largest swelling of a part of it, a fraction of its size.
-        depth: Depth of the bed [m].
-        buried: Part of the worm below the surface.
-        friction: Coulomb friction of grains and worm.
-        grain_radius: Radius of the grains [m].
-        run_up: Room before and behind the worm [m].
-        seed: Seed of the places of the grains.
-    """
+    of_what: ClassVar[str] = "a worm"
 
-    length: float
-    spacing: float
-    swelling: float
-    depth: float
-    buried: float
-    friction: float
-    grain_radius: float
-    run_up: float
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("length", "depth", "buried", "friction", "grain_radius", "run_up"):
-            value = vars(self)[name]
-            if not is_number(value):
-                raise InvalidValue(f"{name} of the worm must be a finite number, not {value!r:.60}.")
-        if not (is_number(self.spacing) and self.spacing > 0.0):
-            raise InvalidValue(
-                f"the spacing of the worm's masses must be above 0 of its radius, not {self.spacing!r:.60}."
-            )
-        if not (is_number(self.swelling) and 0.0 <= self.swelling < 1.0):  # it shrinks as much as it swells
-            raise InvalidValue(f"the swelling of the worm must be 0 or more and below 1, not {self.swelling!r:.60}.")
+    length: float = parameter(MISSING, "Length of the worm [m].", unit="m")
+    spacing: float = parameter(MISSING, "Distance of its masses, in its radii.", above=0.0)
+    swelling: float = parameter(
+        MISSING, "Largest swelling of a part of it, a fraction of its size.", limits=(0.0, 0.99)
+    )
+    depth: float = parameter(MISSING, "Depth of the bed [m].", unit="m")
+    buried: float = parameter(MISSING, "Part of the worm below the surface.")
+    friction: float = parameter(MISSING, "Coulomb friction of grains and worm.")
+    grain_radius: float = parameter(MISSING, "Radius of the grains [m].", unit="m")
+    run_up: float = parameter(MISSING, "Room before and behind the worm [m].", unit="m")
+    seed: int = parameter(1, "Seed of the places of the grains.", least=0)
 
     @property
     def radius(self) -> float:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, replace
+from typing import ClassVar
 
 from annelid import grains
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.grains.filling import GrainsStuck, fill
 from annelid.shapes import Box, Furrow, ResistiveGround, Rigid, Surface, box_walls
 from annelid.shapes.resistive.media import medium as medium_of
-from annelid.shapes.values import seeded
 
 _PACKING = 0.52  # as poured; it settles to about 0.6
 _LOOSER = 1.3  # by how much less, times the squared radius over depth: floor and top leave room
@@ -29,33 +29,25 @@ _WAY, _REPOSE, _STIRRED = 0.9, 23.0, 0.44
 _WIDER = 1.4  # radii of grains by which these make a robot wider, as they make openings narrower (Beverloo's law)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Sandbox:
-    """A box about the origin of x and y, whose floor is at z = 0.
+class Sandbox(Checked):
+    """A box about the origin of x and y, whose floor is at z = 0."""
 
-    Attributes:
-        length: Side along x [m].
-        width: Side along y [m].
-        depth: Depth of the grains before they settle, by about a tenth [m].
-        radius: Radius of the grains [m].
-        grain: What they are made of.
-        seed: Seed of their places.
-    """
+    of_what: ClassVar[str] = "a sandbox"
 
-    length: float
-    width: float
-    depth: float
-    radius: float
-    grain: grains.Grain = field(default_factory=lambda: grains.SAND)
-    seed: int = 1
+    length: float = parameter(MISSING, "Side along x [m].", unit="m", above=0.0)
+    width: float = parameter(MISSING, "Side along y [m].", unit="m", above=0.0)
+    depth: float = parameter(
+        MISSING, "Depth of the grains before they settle, by about a tenth [m].", unit="m", above=0.0
+    )
+    radius: float = parameter(MISSING, "Radius of the grains [m].", unit="m", above=0.0)
+    grain: grains.Grain = parameter(grains.SAND, "What they are made of.")
+    seed: int = parameter(1, "Seed of their places.", least=0)
 
     def __post_init__(self) -> None:
-        for name in ("length", "width", "depth", "radius"):
-            value = getattr(self, name)
-            if not (is_number(value) and value > 0.0):
-                raise InvalidValue(f"the {name} of a sandbox must be above 0 m, not {value!r}.")
+        super().__post_init__()
         require_kind("the grain of a sandbox", self.grain, grains.Grain, "a grains.Grain")
-        seeded(self.seed)
         if self.depth < 2.5 * self.radius:
             raise InvalidValue(
                 f"a sandbox of depth {self.depth:g} m holds no bed of grains of radius {self.radius:g} m: "

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,8 +16,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.numbers import is_number
-from annelid.core.options import require_kind, require_truth, require_word
+from annelid.core.options import require_kind, require_word
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.springs.body import Body
 
 EVERYTHING = "all"
@@ -26,39 +27,32 @@ _MOST_GROUPS = 62
 _TIE = 1.0e-6  # neighbours at just the distance of contact, up to rounding, count as close
 
 
+@documented
 @dataclass(frozen=True)
-class Collide:
-    """Two groups of masses, or one with itself, that touch each other.
+class Collide(Checked):
+    """Two groups of masses, or one with itself, that touch each other."""
 
-    Attributes:
-        first: Name of a group, or "all" for every surface mass.
-        second: Name of the other group, or of the same one.
-        friction: Coulomb coefficient.
-        restitution: Speed after a bounce over the speed before it, 0 to 1.
-        stiffness: Force per depth of a pair of masses [N/m]; None is as stiff as the time step allows.
-        radius: Radius of the spheres [m]; None takes that of each mass (`contact_radii`).
-        itself: Whether masses of one connected piece touch each other.
-    """
+    of_what: ClassVar[str] = "a collision"
 
-    first: str
-    second: str
-    friction: float = 0.5
-    restitution: float = 0.5
-    stiffness: float | None = None
-    radius: float | None = None
-    itself: bool = True
+    first: str = parameter(MISSING, 'Name of a group, or "all" for every surface mass.')
+    second: str = parameter(MISSING, "Name of the other group, or of the same one.")
+    friction: float = parameter(0.5, "Coulomb coefficient.", least=0.0)
+    restitution: float = parameter(0.5, "Speed after a bounce over the speed before it, 0 to 1.", limits=(0.0, 1.0))
+    stiffness: float | None = parameter(
+        None,
+        "Force per depth of a pair of masses [N/m]; None is as stiff as the time step allows.",
+        unit="N/m",
+        above=0.0,
+    )
+    radius: float | None = parameter(
+        None, "Radius of the spheres [m]; None takes that of each mass (`contact_radii`).", unit="m", above=0.0
+    )
+    itself: bool = parameter(True, "Whether masses of one connected piece touch each other.")
 
     def __post_init__(self) -> None:
         require_word("the first group of a collision", self.first)
         require_word("the second group of a collision", self.second)
-        if not is_number(self.friction) or self.friction < 0.0:
-            raise InvalidValue(f"the friction of a collision must not be negative, not {self.friction}.")
-        if not (is_number(self.restitution) and 0.0 <= self.restitution <= 1.0):
-            raise InvalidValue(f"the restitution of a collision must be between 0 and 1, not {self.restitution}.")
-        for name, value in (("stiffness", self.stiffness), ("radius", self.radius)):
-            if value is not None and not (is_number(value) and value > 0.0):
-                raise InvalidValue(f"the {name} of a collision must be positive or None, not {value}.")
-        require_truth("itself of a collision", self.itself)
+        super().__post_init__()
 
 
 def contact_radii(body: Body) -> np.ndarray:

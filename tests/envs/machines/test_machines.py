@@ -140,9 +140,9 @@ def test_a_package_is_found_by_its_list_of_files(tmp_path: Path, monkeypatch: py
 
 
 def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="blade_width of the bulldozer = -1"):
+    with pytest.raises(InvalidValue, match="blade_width of a bulldozer must be a finite number above 0 m, not -1"):
         Bulldozer(blade_width=-1.0)
     with pytest.raises(InvalidValue, match="thickness = 0.1 leaves no room"):
         Bucket(thickness=0.1)
-    with pytest.raises(InvalidValue, match="teeth of the bucket = 99"):
+    with pytest.raises(InvalidValue, match="teeth of a bucket must be a whole number between 0 and 20, not 99"):
         Bucket(teeth=99)

@@ -4,40 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.shapes import Box, Cylinder, TriangleMesh
 from annelid.shapes.extrusion import band, joined, prism
-from annelid.shapes.values import Floats, Vector, require_count, require_positive
+from annelid.shapes.values import Floats, Vector
 
 _MOUNT = 0.030  # height of the mount below the flange [m]
 _POINTS = 33
 
 
+@documented
 @dataclass(frozen=True)
-class Bucket:
-    """A bucket below a flange: the flange is at z = 0 and looks along z, the mouth opens along x.
+class Bucket(Checked):
+    """A bucket below a flange: the flange is at z = 0 and looks along z, the mouth opens along x."""
 
-    Attributes:
-        width: Width along y, outside [m].
-        depth: Length of the floor from the back to the edge, outside [m].
-        height: Height of the mouth, outside [m].
-        thickness: Thickness of the walls [m].
-        teeth: Number of teeth at the edge.
-    """
+    of_what: ClassVar[str] = "a bucket"
 
-    width: float = 0.15
-    depth: float = 0.15
-    height: float = 0.12
-    thickness: float = 0.008
-    teeth: int = 4
+    width: float = parameter(0.15, "Width along y, outside [m].", unit="m", above=0.0)
+    depth: float = parameter(0.15, "Length of the floor from the back to the edge, outside [m].", unit="m", above=0.0)
+    height: float = parameter(0.12, "Height of the mouth, outside [m].", unit="m", above=0.0)
+    thickness: float = parameter(0.008, "Thickness of the walls [m].", unit="m", above=0.0)
+    teeth: int = parameter(4, "Number of teeth at the edge.", limits=(0, 20))
 
     def __post_init__(self) -> None:
-        for name in ("width", "depth", "height", "thickness"):
-            require_positive(f"{name} of the bucket", getattr(self, name))
-        require_count("teeth of the bucket", self.teeth, least=0, most=20)
+        super().__post_init__()
         if self.thickness > 0.2 * min(self.width, self.depth, self.height):
             least = 0.2 * min(self.width, self.depth, self.height)
             raise InvalidValue(

@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.shapes import Box, Cylinder, TriangleMesh
 from annelid.shapes.extrusion import band, joined, prism, ring
-from annelid.shapes.values import Floats, Vector, require_positive
+from annelid.shapes.values import Floats, Vector
 
 
+@documented
 @dataclass(frozen=True)
-class Bulldozer:
-    """A bulldozer that looks along x and stands on z = 0, the middle of its tracks above the origin.
+class Bulldozer(Checked):
+    """A bulldozer that looks along x and stands on z = 0, the middle of its tracks above the origin."""
 
-    Attributes:
-        length: Length of the machine without blade and arms [m]; every other size is in proportion unless given here.
-        blade_width: Width of the blade [m].
-        blade_height: Height of the blade [m].
-        blade_thickness: Thickness of the blade [m].
-        ground_clearance: Height of the blade's edge above the ground [m].
-    """
+    of_what: ClassVar[str] = "a bulldozer"
 
-    length: float = 0.8
-    blade_width: float = 0.66
-    blade_height: float = 0.26
-    blade_thickness: float = 0.03
-    ground_clearance: float = 0.008
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            require_positive(f"{field.name} of the bulldozer", getattr(self, field.name))
+    length: float = parameter(
+        0.8,
+        "Length of the machine without blade and arms [m]; every other size is in proportion unless given here.",
+        unit="m",
+        above=0.0,
+    )
+    blade_width: float = parameter(0.66, "Width of the blade [m].", unit="m", above=0.0)
+    blade_height: float = parameter(0.26, "Height of the blade [m].", unit="m", above=0.0)
+    blade_thickness: float = parameter(0.03, "Thickness of the blade [m].", unit="m", above=0.0)
+    ground_clearance: float = parameter(0.008, "Height of the blade's edge above the ground [m].", unit="m", above=0.0)
 
     @property
     def gauge(self) -> float:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from annelid.core.errors import InvalidValue, UnknownName
-from annelid.core.numbers import is_number
-from annelid.core.options import Named, require_truth
+from annelid.core.errors import InvalidValue
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.fem.contact.candidates import pieces_of
 from annelid.fem.contact.surface import edges_of, outer_faces
 from annelid.fem.solid import Solid
@@ -20,38 +19,38 @@ STIFFNESS = 10.0
 """Of Young's modulus times the mean outer edge: spring of a contact."""
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Contact(Named):
-    """How a solid touches.
+class Contact(Checked):
+    """How a solid touches."""
 
-    Attributes:
-        reach: Gap at which contact begins [m]; None takes a quarter of the mean edge of the outer surface. What rests
-            on the ground stands off by a little less.
-        stiffness: Force over depth of one node within the reach [N/m]; None takes ten times Young's modulus times the
-            mean edge.
-        skin: Gap that is kept beside all this [m].
-        itself: Whether the outer surface touches itself, one piece of the mesh another included; None says so where the
-            mesh has several pieces.
-        overlapping: What to do with a solid that nothing holds and that starts deep in an obstacle, or with such a free
-            body: "refuse" it, or "push" it out as a whole, with a warning that tells how far.
-    """
+    of_what: ClassVar[str] = "a contact"
 
-    reach: float | None = None
-    stiffness: float | None = None
-    skin: float = 0.0
-    itself: bool | None = None
-    overlapping: Literal["refuse", "push"] = "refuse"
-
-    def __post_init__(self) -> None:
-        for name in ("reach", "stiffness"):
-            value = getattr(self, name)
-            if value is not None and not (is_number(value) and value > 0.0):
-                raise InvalidValue(f"{name} of a contact must be a number above 0, not {value!r}.")
-        if not (is_number(self.skin) and self.skin >= 0.0):
-            raise InvalidValue(f"skin of a contact must be a number of 0 or more [m], not {self.skin!r}.")
-        require_truth("itself of a contact", self.itself, or_none=True)
-        if self.overlapping not in ("refuse", "push"):
-            raise UnknownName("choice for what overlaps", self.overlapping, ("refuse", "push"))
+    reach: float | None = parameter(
+        None,
+        "Gap at which contact begins [m]; None takes a quarter of the mean edge of the outer surface. What rests "
+        "on the ground stands off by a little less.",
+        unit="m",
+        above=0.0,
+    )
+    stiffness: float | None = parameter(
+        None,
+        "Force over depth of one node within the reach [N/m]; None takes ten times Young's modulus times the mean "
+        "edge.",
+        unit="N/m",
+        above=0.0,
+    )
+    skin: float = parameter(0.0, "Gap that is kept beside all this [m].", unit="m", least=0.0)
+    itself: bool | None = parameter(
+        None,
+        "Whether the outer surface touches itself, one piece of the mesh another included; None says so where the "
+        "mesh has several pieces.",
+    )
+    overlapping: Literal["refuse", "push"] = parameter(
+        "refuse",
+        "What to do with a solid that nothing holds and that starts deep in an obstacle, or with such a free "
+        'body: "refuse" it, or "push" it out as a whole, with a warning that tells how far.',
+    )
 
     def of(self, solid: Solid) -> Contact:
         """The same with numbers where there were none; a reach or skin of another unit is refused."""

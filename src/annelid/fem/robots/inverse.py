@@ -15,14 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number, is_whole
+from annelid.core.numbers import is_whole
 from annelid.core.options import require_kind, spelled_out
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.state import new_state, overwrite
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import NoEquilibrium, Settings
@@ -67,37 +68,33 @@ _STANDING = 1e-3  # the same where contacts open and close with them [-]
 _ITERATIONS = 40  # at most, where contacts or held actuators find their own forces: a robot may slide off a ball
 
 
+@documented
 @dataclass(frozen=True)
-class InverseSettings:
-    """How inverse control works.
+class InverseSettings(Checked):
+    """How inverse control works."""
 
-    Attributes:
-        dt: Time that a step stands for [s], for limits on rates.
-        energy: Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts
-            that reach the same, to which they go over some ten steps.
-        reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
-        corrections: Most corrections after a step.
-        refresh: Steps for which a stiffness and what was found with it serve, while new ones are made in the
-            background; None chooses 1, or for more than 1,500 nodes on the CPU 5, and 4 where they had to be mended.
-        settled: A correction that moves no node farther is the last one, as a part of the robot's size.
-    """
+    of_what: ClassVar[str] = "inverse control"
 
-    dt: float = 1.0 / 60.0
-    energy: float = 1e-6
-    reach: float = 0.1
-    corrections: int = 4
-    settled: float = 1e-4
-    refresh: int | None = None
-
-    def __post_init__(self) -> None:
-        positive = {"dt": self.dt, "energy": self.energy, "reach": self.reach, "settled": self.settled}
-        for name, value in positive.items():
-            if not (is_number(value) and value > 0.0):
-                raise InvalidValue(f"{name} = {value!r} cannot be used; give a finite number above 0.")
-        if self.refresh is not None and not is_whole(self.refresh, 1):
-            raise InvalidValue(f"refresh = {self.refresh!r} cannot be used; give a whole number of 1 or more.")
-        if not is_whole(self.corrections, 0):
-            raise InvalidValue(f"corrections = {self.corrections!r} cannot be used; give 0 or more.")
+    dt: float = parameter(1.0 / 60.0, "Time that a step stands for [s], for limits on rates.", unit="s", above=0.0)
+    energy: float = parameter(
+        1e-6,
+        "Weight of the work of the actuators against the distance of the effectors [-]: chooses among efforts "
+        "that reach the same, to which they go over some ten steps.",
+        above=0.0,
+    )
+    reach: float = parameter(
+        0.1, "Farthest that effectors are asked to go in one step, as a part of the robot's size.", above=0.0
+    )
+    corrections: int = parameter(4, "Most corrections after a step.", least=0)
+    settled: float = parameter(
+        1e-4, "A correction that moves no node farther is the last one, as a part of the robot's size.", above=0.0
+    )
+    refresh: int | None = parameter(
+        None,
+        "Steps for which a stiffness and what was found with it serve, while new ones are made in the background; "
+        "None chooses 1, or for more than 1,500 nodes on the CPU 5, and 4 where they had to be mended.",
+        least=1,
+    )
 
 
 @dataclass(frozen=True, eq=False)

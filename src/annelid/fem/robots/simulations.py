@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
@@ -12,6 +13,7 @@ from annelid.core.controls import Commanded, Control
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.numbers import is_number
 from annelid.core.options import require_words, spelled_out
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.state import overwrite
 from annelid.fem.robots.active import limit_count
@@ -212,42 +214,36 @@ def _by_name(script: Script, time: float, what: str) -> Mapping[str, Any]:
     return found
 
 
-@spelled_out("a simulation of inverse control", **{"fem.Robot": Robot})
-def inverse_simulation(
-    robot: Robot,
-    *,
-    script: Script | None = None,
-    dt: float = InverseSettings.dt,
-    energy: float = InverseSettings.energy,
-    reach: float = InverseSettings.reach,
-    corrections: int = InverseSettings.corrections,
-    settled: float = InverseSettings.settled,
-    refresh: int | None = InverseSettings.refresh,
-    worlds: int | None = None,
-) -> Simulation[InverseSolver]:
+@documented
+@dataclass(frozen=True)
+class InverseOptions(InverseSettings):
+    """What a simulation of inverse control is given besides the robot."""
+
+    of_what: ClassVar[str] = "a simulation of inverse control"
+
+    script: Script | None = parameter(
+        None,
+        "Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand, and so do commands: "
+        'the coordinates of points are channels of `simulation.controls`, such as "tip.x" [m].',
+    )
+    worlds: int | None = parameter(None, "Number of worlds; inverse control has one.", least=1)
+
+
+@options_of(InverseOptions, **{"fem.Robot": Robot})
+def inverse_simulation(robot: Robot, options: InverseOptions) -> Simulation[InverseSolver]:
     """A simulation in which a robot follows its targets: efforts are found in each step.
 
     Args:
         robot: The robot; it is brought to rest.
-        script: Targets by name at a time [s]; `solver.aim(state, targets)` puts them somewhere by hand, and so do
-            commands: the coordinates of points are channels of `simulation.controls`, such as "tip.x" [m].
-        dt: Time that a step stands for [s].
-        energy: Weight of the work of the actuators against the distance of the effectors [-].
-        reach: Farthest that effectors are asked to go in one step, as a part of the robot's size.
-        corrections: Most corrections after a step.
-        settled: A correction that moves no node farther is the last one, as a part of the robot's size.
-        refresh: Steps for which a stiffness serves; None chooses by the size of the robot.
-        worlds: Number of worlds; inverse control has one.
+        options: Its targets, and how they are followed.
     """
-    if worlds not in (None, 1):
+    if options.worlds not in (None, 1):
         raise Unsupported(
-            "inverse control", f"have {worlds!r} worlds side by side", ("fem.simulation", "fem.forward_simulation"),
+            "inverse control", f"have {options.worlds!r} worlds side by side",
+            ("fem.simulation", "fem.forward_simulation"),
             "Follow targets in one world, or command efforts and strokes in several.",
         )  # fmt: skip
-    settings = InverseSettings(
-        dt=dt, energy=energy, reach=reach, corrections=corrections, settled=settled, refresh=refresh
-    )
-    return Simulation(InverseSolver(robot, settings, script=script))
+    return Simulation(InverseSolver(robot, options.part(InverseSettings), script=options.script))
 
 
 @spelled_out("a simulation of given efforts", **{"fem.Robot": Robot})
