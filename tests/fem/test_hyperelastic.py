@@ -4,14 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import warp as wp
 from scipy.optimize import brentq
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.snapshot import Look, Mesh, host_array
 from annelid.materials import (
-    Constants,
     Gent,
     Law,
     Material,
@@ -23,19 +21,16 @@ from annelid.materials import (
 )
 from annelid.shapes import TetMesh, tet_beam
 
-f64 = wp.float64
 STILL = fem.World(gravity=(0.0, 0.0, 0.0))
 
 
-@wp.func
-def of_invariants(i1: f64, i2: f64, c: Constants) -> f64:
-    return c[0] * (i1 - f64(3.0)) + c[1] * wp.log(i2 / f64(3.0))
+def of_invariants(i1: Any, i2: Any, c: Any) -> Any:
+    return c[0] * (i1 - 3.0) + c[1] * np.log(i2 / 3.0)
 
 
-@wp.func
-def of_stretches(s: wp.vec3d, c: Constants) -> f64:
-    powers = wp.pow(s[0], c[1]) + wp.pow(s[1], c[1]) + wp.pow(s[2], c[1])
-    return c[0] * (powers - f64(3.0)) + c[2] * (s[0] * s[1] + s[1] * s[2] + s[2] * s[0] - f64(3.0))
+def of_stretches(s: Any, c: Any) -> Any:
+    powers = s[0] ** c[1] + s[1] ** c[1] + s[2] ** c[1]
+    return c[0] * (powers - 3.0) + c[2] * (s[0] * s[1] + s[1] * s[2] + s[2] * s[0] - 3.0)
 
 
 LAWS: dict[str, Law] = {
@@ -229,9 +224,9 @@ def test_an_inverted_solid_comes_back(name: str) -> None:
 
 
 def test_an_energy_of_other_arguments_is_refused_before_a_kernel_is_made_of_it() -> None:
-    with pytest.raises(InvalidValue, match=r"'of_stretches' of invariants must take \(wp.float64, wp.float64,"):
+    with pytest.raises(InvalidValue, match=r"energy of invariants must be a plain function of \(i1, i2, c\)"):
         OwnLaw(of_stretches, "invariants", (3e3, 2.2, 1e3))
-    with pytest.raises(InvalidValue, match=r"'of_invariants' of stretches must take \(wp.vec3d, Constants\)"):
+    with pytest.raises(InvalidValue, match=r"energy of stretches must be a plain function of \(stretches, c\)"):
         OwnLaw(of_invariants, "stretches", (3e3, 2e3))
     values: Any = 3e3
     with pytest.raises(InvalidValue, match=r"values = 3000\.0 of OwnLaw"):

@@ -14,7 +14,6 @@ import warp as wp
 
 from annelid.core.replay import Command, Crew
 from annelid.fem.history import History, StressHistory
-from annelid.fem.kernels import laws as kernels
 from annelid.fem.kernels.hyperelastic import (
     FACTOR,
     FIRST,
@@ -25,15 +24,13 @@ from annelid.fem.kernels.hyperelastic import (
     invariant_kernel,
     stretch_kernel,
 )
+from annelid.fem.kernels.laws import invariant_law, stretch_law
 from annelid.fem.kernels.stress import cauchy_von_mises
 from annelid.fem.relaxation import Relaxation
 from annelid.fem.shape_functions import point_places
 from annelid.fem.tetrahedra import Tetrahedra
-from annelid.materials import Gent, Law, Material, MooneyRivlin, NeoHooke, Ogden, OwnLaw, Yeoh
-
-_IN_INVARIANTS = {
-    NeoHooke: kernels.neo_hooke, MooneyRivlin: kernels.mooney_rivlin, Yeoh: kernels.yeoh, Gent: kernels.gent,
-}  # fmt: skip
+from annelid.materials import Law, Material, NeoHooke
+from annelid.materials.laws import Form
 
 CRUSH_OF_SHEAR = 1e4
 """Of the shear modulus: how a point resists being crushed to nothing."""
@@ -51,7 +48,7 @@ class Hyperelastic(Tetrahedra):
         cells: Tetrahedra with the same number, all of one material, share changes of volume, see `Tetrahedra`.
 
     Attributes:
-        members: Points of each law, int32 arrays; a law is what it speaks of, and its function on the device.
+        members: Points of each form of a law, int32 arrays.
     """
 
     def __init__(
@@ -74,10 +71,10 @@ class Hyperelastic(Tetrahedra):
         self._points = self._made_points(chosen, modes)
         self._relaxation = self._made_relaxation(materials, shared=cells is not None)
         self.members = {
-            law: self._array(np.flatnonzero(np.isin(chosen, numbers)).astype(np.int32), wp.int32)
-            for law, numbers in _by_law(materials, set(chosen.tolist())).items()
+            form: self._array(np.flatnonzero(np.isin(chosen, numbers)).astype(np.int32), wp.int32)
+            for form, numbers in _by_form(materials, set(chosen.tolist())).items()
         }
-        self._strain = [self._strain_command(law, members, width) for law, members in self.members.items()]
+        self._strain = [self._strain_command(form, members, width) for form, members in self.members.items()]
         about = [self._columns, self._constants, self._points, self._cells]
         self._foreseen = False
         shape = self.element_count, modes.shape[1]
@@ -234,9 +231,11 @@ class Hyperelastic(Tetrahedra):
         points.grown = wp.zeros(self.point_nodes.shape, dtype=wp.vec3d, device=self.device)
         return points
 
-    def _strain_command(self, law: Any, members: wp.array[Any], width: int) -> Command:
-        kind, function = law
-        kernel = (invariant_kernel if kind == "invariants" else stretch_kernel)(width, function)
+    def _strain_command(self, form: Form, members: wp.array[Any], width: int) -> Command:
+        of_invariants = form.of == "invariants"
+        kernel = (
+            invariant_kernel(width, invariant_law(form)) if of_invariants else stretch_kernel(width, stretch_law(form))
+        )
         nowhere = wp.zeros(0, dtype=wp.vec3d, device=self.device)
         arguments = [nowhere, 1, members, self._columns, self._constants, self._points, self._energies]
         return self._crew.command(kernel, len(members), arguments)
@@ -247,22 +246,12 @@ def law_of(material: Material) -> Law:
     return material.law or NeoHooke(material.shear_modulus)
 
 
-def _by_law(materials: Sequence[Material], used: set[int]) -> dict[Any, list[int]]:
-    """Materials by the function of their law."""
-    found: dict[Any, list[int]] = {}
+def _by_form(materials: Sequence[Material], used: set[int]) -> dict[Form, list[int]]:
+    """Materials by the form of their law."""
+    found: dict[Form, list[int]] = {}
     for number in sorted(used):
-        found.setdefault(device_law(law_of(materials[number])), []).append(number)
+        found.setdefault(law_of(materials[number]).form, []).append(number)
     return found
-
-
-def device_law(law: Law) -> tuple[str, Any]:
-    """What a law speaks of, and its function on the device."""
-    if isinstance(law, Ogden):
-        return "stretches", kernels.ogden(len(law.terms))
-    if isinstance(law, OwnLaw):
-        made = kernels.own_invariants if law.of == "invariants" else kernels.own_stretches
-        return law.of, made(law.energy)
-    return "invariants", _IN_INVARIANTS[type(law)]
 
 
 def material_constants(materials: Sequence[Material], *, shared: bool) -> tuple[np.ndarray, int]:
@@ -275,15 +264,10 @@ def material_constants(materials: Sequence[Material], *, shared: bool) -> tuple[
     width = FIRST + max(len(law.constants) for law in laws)
     rows = np.zeros((len(materials), width))
     for row, material, law in zip(rows, materials, laws, strict=True):
-        factor = law.factor if isinstance(law, OwnLaw) else 1.0
-        shear = material.shear_modulus
         local, lame = volume_constants(material)
         bulk, rest = (max(local, 0.0), lame + min(local, 0.0)) if shared else (local + lame, 0.0)
-        row[:FIRST] = 1.0, law.pull, bulk, rest, CRUSH_OF_SHEAR * shear
+        row[:FIRST] = 1.0, law.pull, bulk, rest, CRUSH_OF_SHEAR * material.shear_modulus
         row[FIRST : FIRST + len(law.constants)] = law.constants
-        if factor != 1.0:  # a user's energy is scaled as a whole, and what goes with it is scaled already
-            row[1:FIRST] /= factor
-            row[FACTOR] = factor
     return rows, width
 
 

@@ -5,7 +5,6 @@ How a material becomes spring constants, masses or element stiffness is the busi
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
 from annelid.core.lazy import public
-from annelid.materials.kernels.own_laws import Constants
 from annelid.materials.laws import Gent, Law, MooneyRivlin, NeoHooke, Ogden, Yeoh
 from annelid.materials.lookup import matching, material, names
 from annelid.materials.material import Material
@@ -13,7 +12,6 @@ from annelid.materials.own_laws import OwnLaw
 from annelid.materials.prony import loss_factor, steady_loss
 
 __all__ = [
-    "Constants",
     "Gent",
     "Law",
     "Material",

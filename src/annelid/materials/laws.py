@@ -1,15 +1,18 @@
 """Hyperelastic laws: how much energy a strain of any size stores, as a function of principal stretches.
 
 A law speaks of a change of shape only; what a change of volume costs follows from Poisson's ratio of the material.
-With stretches λ, I₁ = Σ λᵢ² and I₂ = Σ λᵢ²λⱼ² (i < j).
+With stretches λ, I₁ = Σ λᵢ² and I₂ = Σ λᵢ²λⱼ² (i < j). A law is its energy, written once with NumPy: stresses, tangents
+and rates of its constants, here and in kernels, are derivatives of that formula.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from itertools import combinations_with_replacement
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,49 +21,156 @@ from annelid.core.arrays import as_numbers
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named
+from annelid.materials.formulas import Formula, as_formula, derivative, evaluate, held_above, symbol
 
-_NUDGE = 1e-5
-"""Change of a stretch for a difference that stands for a derivative."""
+Of = Literal["invariants", "stretches"]
+
 _SQUEEZED = 0.3
 """Stretch below which stability is not looked for: specimens buckle long before."""
 _STRETCHES = 2000
+_LEAST_LEFT = 1e-3
+"""Part of the room below the limit of Gent's law where its energy goes on as a parabola."""
+LEAST_STRETCH = 0.05
+"""Below this stretch, which only inverted or flattened elements have, powers go on as parabolas."""
 _FARTHEST = 20.0
 """Strain up to which the end of a law is looked for; no silicone gets there."""
 
 
 @dataclass(frozen=True)
+class Form:
+    """What a law is apart from its constants; a kernel is made for each.
+
+    Attributes:
+        energy: Its energy of I₁, I₂ and constants, or of three stretches and constants.
+        of: What it is an energy of.
+        count: Number of its constants.
+    """
+
+    energy: Callable[..., Any]
+    of: Of
+    count: int
+
+    @property
+    def variables(self) -> tuple[Formula, ...]:
+        """I₁ and I₂, or the stretches."""
+        return tuple(symbol(name) for name in (("i1", "i2") if self.of == "invariants" else ("s0", "s1", "s2")))
+
+    @property
+    def constants(self) -> tuple[Formula, ...]:
+        """The constants, k0, k1 and so on."""
+        return tuple(symbol(f"k{number}") for number in range(self.count))
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The energy of the variables and constants."""
+        args = self.variables if self.of == "invariants" else (self.variables,)
+        return as_formula(self.energy(*args, self.constants))
+
+    @cached_property
+    def slopes(self) -> tuple[Formula, ...]:
+        """Derivatives of the energy by its variables."""
+        return tuple(derivative(self.formula, each) for each in self.variables)
+
+    @cached_property
+    def bends(self) -> tuple[Formula, ...]:
+        """Second derivatives, 11, 12, … 22, … of a symmetric matrix."""
+        pairs = combinations_with_replacement(range(len(self.variables)), 2)
+        return tuple(derivative(self.slopes[i], self.variables[j]) for i, j in pairs)
+
+    @cached_property
+    def of_stretches(self) -> Form:
+        """The same law as one of stretches."""
+        if self.of == "stretches":
+            return self
+
+        def energy(stretches: Any, k: Any) -> Any:
+            one, two, three = (each * each for each in stretches)
+            return self.energy(one + two + three, one * two + two * three + three * one, k)
+
+        return Form(energy, "stretches", self.count)
+
+
+class AtRest(NamedTuple):
+    """What a law answers to small strains [Pa], or how that changes: tension, under shear, under equal stretches."""
+
+    pull: float
+    shear: float
+    swelling: float
+
+
+@dataclass(frozen=True)
 class Law(Named):
-    """Energy of a unit of volume [J/m³] as a function of the principal stretches; subclasses say which."""
+    """Energy of a unit of volume [J/m³] as a function of I₁ and I₂, or of the principal stretches.
+
+    A subclass has its constants as fields, and the `strain_energy` of them, in their order, `k`.
+
+    Attributes:
+        written_in: What its energy is one of.
+        moduli: Fields that make the law stiffer as a whole; None for all.
+    """
+
+    written_in: ClassVar[Of] = "invariants"
+    moduli: ClassVar[tuple[str, ...] | None] = None
+
+    def __post_init__(self) -> None:
+        self._require(**{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @property
+    def form(self) -> Form:
+        """What it is apart from its constants."""
+        return _form(type(self).strain_energy, self.written_in, len(self.constants))
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The numbers of the law, in the order in which kernels read them."""
+        """The numbers of the law, in the order in which its energy reads them."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+    def scaled(self, factor: float) -> Self:
+        """The same law, that many times as stiff."""
+        moduli = self.moduli or [field.name for field in fields(self)]
+        return replace(self, **{name: factor * getattr(self, name) for name in moduli})
+
+    @staticmethod
+    def strain_energy(*_: Any) -> Any:
+        """The energy of I₁, I₂ and constants, or of three stretches and constants, written with NumPy."""
         raise NotImplementedError
 
     def tensions(self, stretches: ArrayLike) -> np.ndarray:
         """Derivatives of the energy with respect to the stretches [Pa], shape [..., 3] as they."""
-        raise NotImplementedError
-
-    def scaled(self, factor: float) -> Self:
-        """The same law, that many times as stiff."""
-        raise NotImplementedError
+        rows = np.asarray(stretches, float)
+        return np.stack(np.broadcast_arrays(*self._values(self.form.of_stretches.slopes, rows)), axis=-1)
 
     @property
     def shear_modulus(self) -> float:
         """Shear modulus at small strains [Pa]."""
-        here, there = 1.0 - _NUDGE, 1.0 + _NUDGE
-        rows = self.tensions([[there, here, 1.0], [here, there, 1.0]])
-        return float(rows[0, 0] - rows[0, 1] - rows[1, 0] + rows[1, 1]) / (8.0 * _NUDGE) + 0.5 * self.pull
+        return self._at_rest(lambda formula: formula).shear
 
     @property
     def pull(self) -> float:
         """Tension in the undeformed state [Pa], which the law alone does not balance."""
-        return float(self.tensions([1.0, 1.0, 1.0])[0])
+        return self._at_rest(lambda formula: formula).pull
 
     @property
     def swelling(self) -> float:
         """Second derivative of the energy along equal stretches, in the undeformed state [Pa]."""
-        return float(np.diff(self.tensions([[1.0 - _NUDGE] * 3, [1.0 + _NUDGE] * 3]).sum(axis=1))[0]) / (2.0 * _NUDGE)
+        return self._at_rest(lambda formula: formula).swelling
+
+    def at_rest_by(self, number: int) -> AtRest:
+        """Derivatives of `pull`, `shear_modulus` and `swelling` by one of the constants."""
+        return self._at_rest(lambda formula: derivative(formula, self.form.constants[number]))
+
+    def _at_rest(self, of: Callable[[Formula], Formula]) -> AtRest:
+        form = self.form.of_stretches
+        pull, own, other = (
+            float(each) for each in self._values([of(f) for f in (form.slopes[0], *form.bends[:2])], np.ones(3))
+        )
+        return AtRest(pull, 0.5 * (own - other + pull), 3.0 * own + 6.0 * other)
+
+    def _values(self, formulas: Sequence[Formula], stretches: np.ndarray) -> list[np.ndarray]:
+        given = {f"s{i}": stretches[..., i] for i in range(3)}
+        shape = stretches.shape[:-1]
+        found = evaluate(formulas, given | {f"k{i}": value for i, value in enumerate(self.constants)})
+        return [np.broadcast_to(each, shape) for each in found]
 
     def nominal(self, stretches: ArrayLike) -> np.ndarray:
         """Stresses over the undeformed area [Pa], shape [..., 3], where volume is kept and the third side is free."""
@@ -115,31 +225,13 @@ class Law(Named):
             )
 
 
-@dataclass(frozen=True)
-class _OfInvariants(Law):
-    """A law in I₁ and I₂."""
-
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of the energy with respect to I₁ and I₂ [Pa]."""
-        raise NotImplementedError
-
-    def tensions(self, stretches: ArrayLike) -> np.ndarray:
-        """Derivatives of the energy with respect to the stretches [Pa]."""
-        squares = np.asarray(stretches, float) ** 2
-        first = squares.sum(axis=-1, keepdims=True)
-        second = 0.5 * (first**2 - (squares**2).sum(axis=-1, keepdims=True))
-        one, two = self.slopes(first, second)
-        return np.asarray(2.0 * np.asarray(stretches, float) * (one + two * (first - squares)))
-
-    @property
-    def shear_modulus(self) -> float:
-        """Shear modulus at small strains [Pa]."""
-        one, two = self.slopes(np.array(3.0), np.array(3.0))
-        return float(2.0 * (one + two))
+@cache
+def _form(energy: Callable[..., Any], of: Of, count: int) -> Form:
+    return Form(energy, of, count)
 
 
 @dataclass(frozen=True)
-class NeoHooke(_OfInvariants):
+class NeoHooke(Law):
     """W = μ/2 (I₁ − 3): honest up to a strain of about a half.
 
     Attributes:
@@ -148,25 +240,14 @@ class NeoHooke(_OfInvariants):
 
     shear: float
 
-    def __post_init__(self) -> None:
-        self._require(shear=self.shear)
-
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """μ."""
-        return (self.shear,)
-
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives with respect to the invariants."""
-        return np.full_like(first, 0.5 * self.shear), np.zeros_like(second)
-
-    def scaled(self, factor: float) -> Self:
-        """That many times as stiff."""
-        return replace(self, shear=factor * self.shear)
+    @staticmethod
+    def strain_energy(i1: Any, i2: Any, k: Any) -> Any:
+        """μ/2 (I₁ − 3)."""
+        return 0.5 * k[0] * (i1 - 3.0)
 
 
 @dataclass(frozen=True)
-class MooneyRivlin(_OfInvariants):
+class MooneyRivlin(Law):
     """W = C₁₀ (I₁ − 3) + C₀₁ (I₂ − 3); uniaxial tension alone does not determine C₀₁.
 
     Attributes:
@@ -177,35 +258,25 @@ class MooneyRivlin(_OfInvariants):
     c10: float
     c01: float
 
-    def __post_init__(self) -> None:
-        self._require(c10=self.c10, c01=self.c01)
-
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """C₁₀, C₀₁."""
-        return self.c10, self.c01
-
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives with respect to the invariants."""
-        return np.full_like(first, self.c10), np.full_like(second, self.c01)
-
-    def scaled(self, factor: float) -> Self:
-        """That many times as stiff."""
-        return replace(self, c10=factor * self.c10, c01=factor * self.c01)
+    @staticmethod
+    def strain_energy(i1: Any, i2: Any, k: Any) -> Any:
+        """C₁₀ (I₁ − 3) + C₀₁ (I₂ − 3)."""
+        return k[0] * (i1 - 3.0) + k[1] * (i2 - 3.0)
 
 
 @dataclass(frozen=True)
-class _Cubic(_OfInvariants):
+class _Cubic(Law):
     """A cubic of I₁ − 3, as far as it goes."""
 
     c1: float
     c2: float = 0.0
     c3: float = 0.0
 
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives with respect to the invariants."""
-        over = first - 3.0
-        return self.c1 + over * (2.0 * self.c2 + 3.0 * self.c3 * over), np.zeros_like(second)
+    @staticmethod
+    def strain_energy(i1: Any, i2: Any, k: Any) -> Any:
+        """C₁ (I₁ − 3) + C₂ (I₁ − 3)² + C₃ (I₁ − 3)³."""
+        over = i1 - 3.0
+        return over * (k[0] + over * (k[1] + over * k[2]))
 
 
 @dataclass(frozen=True)
@@ -221,8 +292,13 @@ class Yeoh(_Cubic):
         c3: C₃ [Pa].
     """
 
-    def __post_init__(self) -> None:
-        self._require(c1=self.c1, c2=self.c2, c3=self.c3)
+    @staticmethod
+    def strain_energy(i1: Any, i2: Any, k: Any) -> Any:
+        """The cubic, and a straight line beyond I₁ − 3 = k[3]."""
+        over, edge = i1 - 3.0, k[3]
+        slope = k[0] + edge * (2.0 * k[1] + 3.0 * edge * k[2])
+        line = _Cubic.strain_energy(3.0 + edge, i2, k) + (over - edge) * slope
+        return np.where(over < edge, _Cubic.strain_energy(i1, i2, k), line)
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -242,17 +318,9 @@ class Yeoh(_Cubic):
         """The mode and the stretch at which the stress of the cubic begins to fall, within a strain."""
         return _Cubic(self.c1, self.c2, self.c3).unstable_at(strain)
 
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives with respect to the invariants."""
-        return super().slopes(np.minimum(first, 3.0 + self.edge), second)
-
-    def scaled(self, factor: float) -> Self:
-        """That many times as stiff."""
-        return replace(self, c1=factor * self.c1, c2=factor * self.c2, c3=factor * self.c3)
-
 
 @dataclass(frozen=True)
-class Gent(_OfInvariants):
+class Gent(Law):
     """W = −μ Jₘ/2 ln(1 − (I₁ − 3)/Jₘ): chains that cannot be stretched beyond a limit.
 
     Attributes:
@@ -260,27 +328,28 @@ class Gent(_OfInvariants):
         limit: Jₘ, the value of I₁ − 3 that is never reached [-].
     """
 
+    moduli: ClassVar[tuple[str, ...]] = ("shear",)
+
     shear: float
     limit: float
 
     def __post_init__(self) -> None:
         if not (is_number(self.limit) and self.limit > 0.0):
             raise InvalidValue(f"limit = {self.limit!r} of Gent cannot be used; give a finite number above 0.")
-        self._require(shear=self.shear)
+        super().__post_init__()
 
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """μ, Jₘ."""
-        return self.shear, self.limit
+    @staticmethod
+    def strain_energy(i1: Any, i2: Any, k: Any) -> Any:
+        """−μ Jₘ/2 ln x with x = 1 − (I₁ − 3)/Jₘ, which goes on as a steep parabola below x = 0.001."""
+        left = 1.0 - (i1 - 3.0) / k[1]
+        here = held_above(left, _LEAST_LEFT)
+        beyond = (left - here) / here
+        return -0.5 * k[0] * k[1] * (np.log(here) + beyond - 0.5 * beyond * beyond)
 
-    def slopes(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives with respect to the invariants; not a number beyond the limit."""
-        left = 1.0 - (first - 3.0) / self.limit
-        return np.where(left > 0.0, 0.5 * self.shear / np.where(left > 0.0, left, 1.0), np.nan), np.zeros_like(second)
-
-    def scaled(self, factor: float) -> Self:
-        """That many times as stiff."""
-        return replace(self, shear=factor * self.shear)
+    def tensions(self, stretches: ArrayLike) -> np.ndarray:
+        """Derivatives of the energy with respect to the stretches [Pa]; not a number beyond the limit."""
+        over = (np.asarray(stretches, float) ** 2).sum(axis=-1, keepdims=True) - 3.0
+        return np.where(over < self.limit, super().tensions(stretches), np.nan)
 
 
 @dataclass(frozen=True)
@@ -290,6 +359,8 @@ class Ogden(Law):
     Attributes:
         terms: μ [Pa] and α [-] of each term.
     """
+
+    written_in: ClassVar[Of] = "stretches"
 
     terms: tuple[tuple[float, float], ...]
 
@@ -305,24 +376,27 @@ class Ogden(Law):
         object.__setattr__(self, "terms", terms)
         self._require(**{f"terms[{i}]": value for i, term in enumerate(terms) for value in term})
 
+    @staticmethod
+    def strain_energy(stretches: Any, k: Any) -> Any:
+        """Σ μ/α (λ₁^α + λ₂^α + λ₃^α − 3)."""
+        terms = zip(k[::2], k[1::2], strict=True)
+        return sum(mu / alpha * sum(_power(each, alpha) - 1.0 for each in stretches) for mu, alpha in terms)
+
     @property
     def constants(self) -> tuple[float, ...]:
         """μ and α, term by term."""
         return tuple(value for term in self.terms for value in term)
 
-    @property
-    def shear_modulus(self) -> float:
-        """Shear modulus at small strains [Pa]."""
-        return 0.5 * sum(mu * alpha for mu, alpha in self.terms)
-
-    def tensions(self, stretches: ArrayLike) -> np.ndarray:
-        """Derivatives of the energy with respect to the stretches [Pa]."""
-        rows = np.asarray(stretches, float)
-        return np.asarray(sum(mu * rows ** (alpha - 1.0) for mu, alpha in self.terms))
-
     def scaled(self, factor: float) -> Self:
         """That many times as stiff."""
         return replace(self, terms=tuple((factor * mu, alpha) for mu, alpha in self.terms))
+
+
+def _power(stretch: Any, exponent: Any) -> Any:
+    """λ^α; a parabola below the least stretch, which elements that are inverted have."""
+    base = held_above(stretch, LEAST_STRETCH)
+    below = (stretch - base) / base
+    return base**exponent * (1.0 + exponent * below * (1.0 + 0.5 * (exponent - 1.0) * below))
 
 
 def _stretches(given: ArrayLike) -> np.ndarray:

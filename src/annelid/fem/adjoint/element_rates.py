@@ -13,9 +13,10 @@ import numpy as np
 import warp as wp
 
 from annelid.core.replay import Crew
-from annelid.fem.adjoint.law_slopes import lame_slope, rates_kernel, row_slopes
+from annelid.fem.adjoint.law_slopes import lame_slope, row_slopes
 from annelid.fem.corotational import Corotational
-from annelid.fem.hyperelastic import Hyperelastic, device_law, law_of
+from annelid.fem.hyperelastic import Hyperelastic
+from annelid.fem.kernels.law_rates import invariant_rates_kernel, stretch_rates_kernel
 from annelid.fem.kernels.point_rates import (
     corotational_shape_kernel,
     project_cells,
@@ -143,14 +144,13 @@ class HyperelasticRates(ElementRates):
         gains, lames = tetrahedra.relaxing
         shape = tetrahedra.element_count, points.modes.shape[1]
         thetas, speeds = self._zeros(shape, wp.float64), self._zeros(shape, wp.float64)
-        law_of_function = {device_law(law_of(each)): law_of(each) for each in solid.materials}
         self._laws = [
             crew.command(
-                rates_kernel(law_of_function[law]),
+                (invariant_rates_kernel if form.of == "invariants" else stretch_rates_kernel)(form),
                 len(members),
                 [members, self._width, table, gains, points, self._slopes, self._rates],
             )
-            for law, members in tetrahedra.members.items()
+            for form, members in tetrahedra.members.items()
         ]
         self._project = crew.command(project_cells, shape[0], [points, cells, self._slopes, thetas, speeds])
         about = [self._width, table, gains, lames, points, cells, self._slopes, thetas, self._rates]

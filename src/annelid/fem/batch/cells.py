@@ -11,17 +11,15 @@ import warp as wp
 from annelid.fem.batch.alike import Alike, alike_cells
 from annelid.fem.batch.faces import PressedFaces
 from annelid.fem.hyperelastic import law_of, material_constants
-from annelid.fem.kernels.batch_cells import COLUMNS, FIRST, CellGroup, Shape
+from annelid.fem.kernels.batch_cells import FIRST, CellGroup, Shape
 from annelid.fem.kernels.hyperelastic import FACTOR
 from annelid.fem.kernels.hyperelastic import FIRST as FIRST_OF_LAW
 from annelid.fem.shape_functions import point_gradients
 from annelid.fem.solid import Solid
-from annelid.materials import Gent, Law, MooneyRivlin, NeoHooke, Yeoh
+from annelid.materials.laws import Form
 
 _FAR = 1e30
-
-LAWS: dict[type[Law], str] = {NeoHooke: "neo-hooke", MooneyRivlin: "mooney-rivlin", Yeoh: "yeoh", Gent: "gent"}
-"""Laws that kernels know, by their names there."""
+"""What stands for an infinite constant in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +27,7 @@ class Cells:
     """The cells of a solid on a device.
 
     Attributes:
-        law: Name of the law that all materials are taken for.
+        forms: Forms of the laws of the materials.
         shapes: Shape of each group.
         groups: The groups.
         counts: Number of cells of each.
@@ -38,7 +36,7 @@ class Cells:
         node_lists: For each node the first of its cells, [n + 1], these, [k], and their parts of the volume around it.
     """
 
-    law: str
+    forms: tuple[Form, ...]
     shapes: tuple[Shape, ...]
     groups: tuple[Any, ...]
     counts: tuple[int, ...]
@@ -52,21 +50,16 @@ class Cells:
         return sum(self.counts)
 
 
-def common_law(solid: Solid) -> str | None:
-    """The law of which those of all materials of a solid are cases; None where kernels know none."""
-    kinds = {type(law_of(material)) for material in solid.materials}
-    if kinds - set(LAWS):
-        return None
-    others = kinds - {NeoHooke}
-    return None if len(others) > 1 else LAWS[others.pop() if others else NeoHooke]
+def forms_of(solid: Solid) -> tuple[Form, ...]:
+    """Forms of the laws of the materials of a solid."""
+    return tuple(dict.fromkeys(law_of(material).form for material in solid.materials))
 
 
 def cells_of(solid: Solid, faces: PressedFaces, device: wp.Device) -> Cells:
-    """The cells of a solid that `common_law` has a law for; they take faces on which chambers press."""
-    law, shared = common_law(solid), solid.shared_volumes()
-    assert law is not None
+    """The cells of a solid whose laws are of invariants; they take faces on which chambers press."""
+    forms, shared = forms_of(solid), solid.shared_volumes()
     every = alike_cells(solid.elements, np.arange(len(solid.elements)) if shared is None else shared)
-    constants = _constants(solid, law, shared=shared is not None)
+    constants = _constants(solid, forms, shared=shared is not None)
     groups, first, row = [], 0, 0
     nodes, rows, about = [], [], []
     for alike in every:
@@ -84,7 +77,7 @@ def cells_of(solid: Solid, faces: PressedFaces, device: wp.Device) -> Cells:
         first, row = first + count, row + 3 * count * width
     slots, near = _lists(np.concatenate(nodes), np.concatenate(rows), np.concatenate(about), solid.node_count)
     shapes, counts = tuple(each.shape for each in every), tuple(len(each.nodes) for each in every)
-    return Cells(law, shapes, tuple(groups), counts, row, slots, near)
+    return Cells(forms, shapes, tuple(groups), counts, row, slots, near)
 
 
 def _geometry(solid: Solid, alike: Alike) -> tuple[np.ndarray, np.ndarray]:
@@ -121,21 +114,12 @@ def _group(alike: Alike, geometry: np.ndarray, volumes: np.ndarray, constants: n
     return group
 
 
-def _constants(solid: Solid, law: str, *, shared: bool) -> np.ndarray:
-    """Constants of each material in the order of the kernels, shape [m, COLUMNS]."""
+def _constants(solid: Solid, forms: tuple[Form, ...], *, shared: bool) -> np.ndarray:
+    """Constants of each material in the order of the kernels, shape [m, columns]."""
     table, _ = material_constants(solid.materials, shared=shared)
-    rows = np.zeros((len(table), COLUMNS))
+    rows = np.zeros((len(table), FIRST + 1 + max(form.count for form in forms)))
     rows[:, :FIRST] = table[:, FACTOR, None] * table[:, 1:FIRST_OF_LAW]
-    for row, material in zip(rows, solid.materials, strict=True):
-        row[FIRST:] = _of_law(law_of(material), law)
+    for row, law in zip(rows, map(law_of, solid.materials), strict=True):
+        row[FIRST] = forms.index(law.form)
+        row[FIRST + 1 : FIRST + 1 + law.form.count] = np.minimum(law.constants, _FAR)
     return rows
-
-
-def _of_law(own: Law, law: str) -> list[float]:
-    """Constants of a law as those of the law that it is a case of."""
-    constants = [min(value, _FAR) for value in own.constants]
-    if law == "gent":
-        return [constants[0], 1.0 / constants[1] if isinstance(own, Gent) else 0.0, 0.0, 0.0]
-    if isinstance(own, NeoHooke) and law != "neo-hooke":
-        return [0.5 * constants[0], 0.0, 0.0, _FAR]
-    return constants + [0.0] * (COLUMNS - FIRST - len(constants))

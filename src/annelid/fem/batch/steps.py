@@ -193,7 +193,7 @@ class Steps:
         self._launch(worldly.start_running, self._width, [self._active, self._running])
         for shape, group, count in self._groups:
             inputs = [group, self._each.stiffness, self._running, vectors["displacements"], self._shares, self._slots]
-            self._launch(force_kernel(shape, cells.law), (count, self._width), inputs, _BLOCK)
+            self._launch(force_kernel(shape, cells.forms), (count, self._width), inputs, _BLOCK)
         if self._contact.there:
             self._contact.evaluate(newton, state, self._running, vectors["moves"])
         acting = [nodes, *self._rates, self._each]
@@ -246,7 +246,7 @@ class Steps:
         for shape, group, count in self._groups:
             where = [vectors["displacements"], self._shares, direction, self._slots]
             inputs = [group, self._nodes.rest, self._lists.densities, self._each, self._running, *where]
-            product = product_kernel(shape, self._cells.law, pressed=self._features.pressed)
+            product = product_kernel(shape, self._cells.forms, pressed=self._features.pressed)
             self._launch(product, (count, self._width), inputs, _BLOCK)
         bending = self._lists.bending, self._contact.touches
         inputs = [*acting, *bending, self._running, self._slots, vectors["displacements"], direction]

@@ -7,6 +7,8 @@ same of their nodes, have a kernel of their own in which these places are consta
 cofactors of F, I₂ = |C|², and with A × B the bilinear form whose half at A = B = F is C,
 
     P  = 2 W₁ F + 2 W₂ C × F + (κ (J − 1) − p + λ θ) C.
+
+What W₁, W₂ and their derivatives are follows from the formulas of the laws of the materials, see `materials.laws`.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
@@ -18,14 +20,15 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.fem.kernels.batch_worlds import Each
 from annelid.fem.kernels.hyperelastic import LEAST_VOLUME
+from annelid.materials.formulas import Formula, in_cpp
+from annelid.materials.laws import Form
 
 wp.set_module_options({"enable_backward": False})
 
 GEOMETRY = 10
 """Numbers of a tetrahedron: gradients of its nodes 1, 2 and 3 [1/m], and its volume [m³]."""
 PULL, BULK, LAME, CRUSH, FIRST = range(5)
-"""Columns of the constants of a material: p, κ, λ, what resists collapse; those of the law follow."""
-COLUMNS = FIRST + 4
+"""Columns of the constants of a material: p, κ, λ, what resists collapse, number of the law; those of it follow."""
 LEAST_MOVED = 0.05
 """Part of its volume below which no move may bring a tetrahedron."""
 FACES = 4
@@ -72,7 +75,7 @@ _HEAD = """
     const int W = u.shape[1];
     const int* node = group.nodes.data + NODES * (size_t)c;
     const float* geometry = group.geometry.data + 10 * TETS * (size_t)c;
-    const float* k = group.constants.data + COLUMNS * (size_t)c;
+    const float* k = group.constants.data + group.constants.shape[1] * (size_t)c;
     auto load = [&](const float* from, Vector* to) {
         #pragma unroll
         for (int a = 0; a < NODES; ++a)
@@ -132,19 +135,6 @@ _HEAD = """
         return s;
     };
 """
-
-_LAWS = {
-    "neo-hooke": "const float w1 = 0.5f * k[4], w11 = 0.0f;",
-    "mooney-rivlin": "const float w1 = k[4], w2 = k[5], w11 = 0.0f;",
-    "yeoh": """
-        const float over = square(F) - 3.0f, at = over < k[7] ? over : k[7];
-        const float w1 = k[4] + at * (2.0f * k[5] + 3.0f * at * k[6]);
-        const float w11 = over < k[7] ? 2.0f * k[5] + 6.0f * at * k[6] : 0.0f;""",
-    "gent": """
-        const float part = 1.0f - (square(F) - 3.0f) * k[5], left = part > 1.0e-3f ? part : 1.0e-3f;
-        const float w1 = 0.5f * k[4] / left, w11 = w1 * k[5] / left;""",
-}
-"""Derivatives of the energy by I₁ and I₂ from the constants k of a material; Gent's limit is there as its inverse."""
 
 _FORCE = """
     float U[NODES][3], out[NODES][3], total = 0.0f;
@@ -225,6 +215,12 @@ _PRODUCT_SECOND = """
         both(E, F, Q);
         both(C, D, R);
         for (int i = 0; i < 9; ++i) P[i] += 2.0f * w2 * (Q[i] + R[i]);
+        MIXED
+"""
+_PRODUCT_MIXED = """
+        both(C, F, Q);
+        const float one = 4.0f * inner(F, D), two = 4.0f * inner(Q, D);
+        for (int i = 0; i < 9; ++i) P[i] += w12 * two * F[i] + (w12 * one + w22 * two) * Q[i];
 """
 
 _PRESSED = """
@@ -321,7 +317,31 @@ _LIMIT = """
 """
 
 
-def _snippet(body: str, shape: Shape, law: str = "", second: str = "", *, pressed: bool = False) -> str:
+_SLOPES = ("w1", "w2", "w11", "w12", "w22")
+"""Derivatives of the energy by I₁ and I₂ as they are called in C++."""
+
+
+def _slopes(form: Form) -> list[Formula]:
+    return [*form.slopes, *form.bends]
+
+
+def _law(forms: tuple[Form, ...]) -> str:
+    """C++ that finds the derivatives of the energy from the constants k of a material, whose law is one of several."""
+    text = "const float i1 = square(F), i2 = square(C); float w1, w2, w11, w12, w22;"
+    for number, form in enumerate(forms):
+        names = {"i1": "i1", "i2": "i2"} | {f"k{place}": f"k[{FIRST + 1 + place}]" for place in range(form.count)}
+        lines, called = in_cpp(_slopes(form), names, "float")
+        chosen = f"if (k[{FIRST}] == {float(number)}f)" if len(forms) > 1 else ""
+        text += f"\n{chosen} {{\n{lines}\n" + " ".join(map("{} = {};".format, _SLOPES, called)) + "\n}"
+    return text
+
+
+def _depends(forms: tuple[Form, ...], places: slice) -> bool:
+    """Whether some of the derivatives of some law are not 0."""
+    return any(slope.number != 0.0 for form in forms for slope in _slopes(form)[places])
+
+
+def _snippet(body: str, shape: Shape, forms: tuple[Form, ...] = (), second: str = "", *, pressed: bool = False) -> str:
     """C++ for cells of a shape."""
     places = "const Corners* tets = (const Corners*)(group.places.data + 4 * TETS * (size_t)c);"
     if shape.places is not None:
@@ -331,11 +351,11 @@ def _snippet(body: str, shape: Shape, law: str = "", second: str = "", *, presse
         "PLACES": places,
         "PRESSED": _PRESSED if pressed else "",
         "STORE": _STORE,
-        "LAW": _LAWS.get(law, ""),
-        "SECOND": second if law == "mooney-rivlin" else "",
+        "LAW": _law(forms),
+        "SECOND": second if _depends(forms, slice(1, 2)) else "",
+        "MIXED": _PRODUCT_MIXED if _depends(forms, slice(3, 5)) else "",
         "TETS": str(shape.tetrahedra),
         "NODES": str(shape.nodes),
-        "COLUMNS": str(COLUMNS),
         "LEAST": f"{LEAST_VOLUME}f",
         "LOWEST": f"{LEAST_MOVED}f",
         "TRIES": str(TRIES),
@@ -347,10 +367,10 @@ def _snippet(body: str, shape: Shape, law: str = "", second: str = "", *, presse
 
 
 @once
-def force_kernel(shape: Shape, law: str) -> Any:
+def force_kernel(shape: Shape, forms: tuple[Form, ...]) -> Any:
     """Forces on the nodes of cells, and what the changes of volume that they share cost."""
 
-    @wp.func_native(_snippet(_FORCE, shape, law, _FORCE_SECOND))
+    @wp.func_native(_snippet(_FORCE, shape, forms, _FORCE_SECOND))
     def forces(
         c: int,
         w: int,
@@ -378,10 +398,10 @@ def force_kernel(shape: Shape, law: str) -> Any:
 
 
 @once
-def product_kernel(shape: Shape, law: str, *, pressed: bool) -> Any:
+def product_kernel(shape: Shape, forms: tuple[Form, ...], *, pressed: bool) -> Any:
     """The tangent of cells, and of pressure on some of their faces, times a vector."""
 
-    @wp.func_native(_snippet(_PRODUCT, shape, law, _PRODUCT_SECOND, pressed=pressed))
+    @wp.func_native(_snippet(_PRODUCT, shape, forms, _PRODUCT_SECOND, pressed=pressed))
     def product(
         c: int,
         w: int,

@@ -1,80 +1,53 @@
-"""Hyperelastic laws on the device: energy and derivatives, in invariants or in principal stretches.
+"""Hyperelastic laws on the device: energy and derivatives, which are made of the formula of each, `materials.laws`.
 
 A law in invariants returns W, W₁, W₂, W₁₁, W₁₂, W₂₂ (indices are derivatives with respect to I₁ and I₂); one in
-stretches returns W, its gradient and its second derivatives as rows of a matrix. Stretches are signed: the least one is
-below 0 in an inverted element.
+stretches returns W, its gradient and its second derivatives. Stretches are signed: the least one is below 0 in an
+inverted element.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
+from collections.abc import Sequence
 from typing import Any
 
 import warp as wp
 
 from annelid.core.kernels.loading import once
-from annelid.materials.kernels.own_laws import OWN_CONSTANTS, Constants
+from annelid.materials.formulas import Formula, added, derivative, in_cpp, multiplied, symbol
+from annelid.materials.laws import Form
 
 wp.set_module_options({"enable_backward": False})
 
 f64 = wp.float64
 vec6d = wp.types.vector(length=6, dtype=wp.float64)
-
-LEAST_STRETCH = 0.05
-"""Below this stretch, which only inverted or flattened elements have, powers go on as parabolas."""
-NUDGE = 1.0e-5
-"""Change of an argument for the differences of exact gradients that make second derivatives of a user's energy."""
+vec10d = wp.types.vector(length=10, dtype=wp.float64)
 
 
-@wp.func
-def neo_hooke(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
-    half = f64(0.5) * constants[first]
-    return vec6d(half * (i1 - f64(3.0)), half, f64(0.0), f64(0.0), f64(0.0), f64(0.0))
+def constants_from(form: Form, array: str) -> dict[str, str]:
+    """What the constants of a law are called where they are read from an array."""
+    return {f"k{number}": f"{array}[{number}]" for number in range(form.count)}
 
 
-@wp.func
-def mooney_rivlin(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
-    one = constants[first]
-    two = constants[first + 1]
-    energy = one * (i1 - f64(3.0)) + two * (i2 - f64(3.0))
-    return vec6d(energy, one, two, f64(0.0), f64(0.0), f64(0.0))
+def vector_of(formulas: Sequence[Formula], names: dict[str, str]) -> str:
+    """C++ that returns formulas as a vector."""
+    lines, called = in_cpp(formulas, names, "double")
+    filled = " ".join(f"out[{place}] = {name};" for place, name in enumerate(called))
+    return f"{lines}\nwp::vec_t<{len(formulas)}, wp::float64> out; {filled}\nreturn out;"
 
 
-@wp.func
-def yeoh(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
-    """Goes on in a straight line where stress would fall."""
-    one = constants[first]
-    two = constants[first + 1]
-    three = constants[first + 2]
-    over = wp.min(i1 - f64(3.0), constants[first + 3])
-    beyond = i1 - f64(3.0) - over
-    energy = over * (one + over * (two + over * three))
-    slope = one + over * (f64(2.0) * two + f64(3.0) * over * three)
-    bend = f64(2.0) * two + f64(6.0) * over * three
-    if beyond > f64(0.0):
-        bend = f64(0.0)
-    return vec6d(energy + slope * beyond, slope, f64(0.0), bend, f64(0.0), f64(0.0))
+_CONSTANTS = "const double* k = constants.data + first;\n"
+_STRETCHES = {f"s{axis}": f"s[{axis}]" for axis in range(3)}
 
 
-@wp.func
-def gent(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
-    """Infinite beyond the limit, so that a line search turns back."""
-    shear = constants[first]
-    limit = constants[first + 1]
-    left = f64(1.0) - (i1 - f64(3.0)) / limit
-    if left <= f64(0.0):
-        return vec6d(f64(wp.inf), f64(0.0), f64(0.0), f64(0.0), f64(0.0), f64(0.0))
-    slope = f64(0.5) * shear / left
-    return vec6d(f64(-0.5) * shear * limit * wp.log(left), slope, f64(0.0), slope / (limit * left), f64(0.0), f64(0.0))
+@once
+def invariant_law(form: Form) -> Any:
+    """A law in invariants."""
+    names = constants_from(form, "k") | {"i1": "i1", "i2": "i2"}
+    text = _CONSTANTS + vector_of([form.formula, *form.slopes, *form.bends], names)
 
+    @wp.func_native(text)
+    def respond(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d: ...
 
-@wp.func
-def power(stretch: f64, exponent: f64) -> wp.vec3d:
-    """λ^α with its first two derivatives; a parabola below the least stretch."""
-    base = wp.max(stretch, f64(LEAST_STRETCH))
-    value = wp.pow(base, exponent)
-    slope = exponent * value / base
-    bend = (exponent - f64(1.0)) * slope / base
-    below = stretch - base
-    return wp.vec3d(value + below * (slope + f64(0.5) * below * bend), slope + below * bend, bend)
+    return respond
 
 
 @wp.struct
@@ -87,74 +60,52 @@ class Response:
 
 
 @once
-def ogden(terms: int) -> Any:
-    """The law of Ogden with so many terms."""
+def stretch_law(form: Form) -> Any:
+    """A law in principal stretches."""
+    text = _CONSTANTS + vector_of([form.formula, *form.slopes, *form.bends], constants_from(form, "k") | _STRETCHES)
+
+    @wp.func_native(text)
+    def row_of(s: wp.vec3d, first: int, constants: wp.array[f64]) -> vec10d: ...
 
     @wp.func
     def respond(stretches: wp.vec3d, first: int, constants: wp.array[f64]) -> Response:
+        row = row_of(stretches, first, constants)
         answer = Response()
-        for term in range(wp.static(terms)):
-            mu = constants[first + 2 * term]
-            alpha = constants[first + 2 * term + 1]
-            for i in range(3):
-                found = power(stretches[i], alpha)
-                answer.energy = answer.energy + mu / alpha * (found[0] - f64(1.0))
-                answer.slopes[i] = answer.slopes[i] + mu / alpha * found[1]
-                answer.bends[i, i] = answer.bends[i, i] + mu / alpha * found[2]
+        answer.energy = row[0]
+        answer.slopes = wp.vec3d(row[1], row[2], row[3])
+        answer.bends = wp.mat33d(row[4], row[5], row[6], row[5], row[7], row[8], row[6], row[8], row[9])
         return answer
 
     return respond
 
 
-@wp.func
-def row_of(first: int, constants: wp.array[f64]) -> Constants:
-    """The constants of a user's law as a vector."""
-    row = Constants()
-    for i in range(wp.static(OWN_CONSTANTS)):
-        row[i] = constants[first + i]
-    return row
+def power_rates(form: Form) -> tuple[Formula, ...]:
+    """Derivatives by each constant of the stress power, Σ ∂W/∂v v̇, whose rates v̇ are called r0, r1 and r2."""
+    power = multiplied(form.slopes[0], symbol("r0"))
+    for place, slope in enumerate(form.slopes[1:], start=1):
+        power = added(power, multiplied(slope, symbol(f"r{place}")))
+    return tuple(derivative(power, constant) for constant in form.constants)
 
 
 @once
-def own_invariants(energy: Any) -> Any:
-    """A user's energy of I₁, I₂ and constants: exact gradient, second derivatives from differences of it."""
+def invariant_rates(form: Form) -> Any:
+    """How the stress power W₁ İ₁ + W₂ İ₂ changes with each constant."""
+    names = constants_from(form, "k") | {"i1": "i1", "i2": "i2", "r0": "one", "r1": "two"}
+    row = wp.types.vector(length=form.count, dtype=wp.float64)
 
-    @wp.func
-    def respond(i1: f64, i2: f64, first: int, constants: wp.array[f64]) -> vec6d:
-        row = row_of(first, constants)
-        step = f64(wp.static(NUDGE))
-        one, two, _row = wp.grad(energy)(i1, i2, row)
-        one_a, two_a, _row = wp.grad(energy)(i1 + step, i2, row)
-        one_b, two_b, _row = wp.grad(energy)(i1 - step, i2, row)
-        one_c, two_c, _row = wp.grad(energy)(i1, i2 + step, row)
-        one_d, two_d, _row = wp.grad(energy)(i1, i2 - step, row)
-        half = f64(0.5) / step
-        mixed = f64(0.5) * half * (two_a - two_b + one_c - one_d)
-        return vec6d(energy(i1, i2, row), one, two, half * (one_a - one_b), mixed, half * (two_c - two_d))
+    @wp.func_native(_CONSTANTS + vector_of(power_rates(form), names))
+    def rates(i1: f64, i2: f64, one: f64, two: f64, first: int, constants: wp.array[f64]) -> row: ...
 
-    return respond
+    return rates
 
 
 @once
-def own_stretches(energy: Any) -> Any:
-    """A user's energy of three stretches and constants: exact gradient, second derivatives from differences of it."""
+def stretch_rates(form: Form) -> Any:
+    """How the stress power Σ ∂W/∂λᵢ λ̇ᵢ changes with each constant."""
+    names = constants_from(form, "k") | _STRETCHES | {f"r{axis}": f"r[{axis}]" for axis in range(3)}
+    row = wp.types.vector(length=form.count, dtype=wp.float64)
 
-    @wp.func
-    def respond(stretches: wp.vec3d, first: int, constants: wp.array[f64]) -> Response:
-        row = row_of(first, constants)
-        answer = Response()
-        answer.energy = energy(stretches, row)
-        slopes, _row = wp.grad(energy)(stretches, row)
-        answer.slopes = slopes
-        for i in range(3):
-            nudge = wp.vec3d()
-            nudge[i] = f64(wp.static(NUDGE))
-            there, _row = wp.grad(energy)(stretches + nudge, row)
-            here, _row = wp.grad(energy)(stretches - nudge, row)
-            bend = (f64(0.5) / f64(wp.static(NUDGE))) * (there - here)
-            for j in range(3):
-                answer.bends[i, j] = answer.bends[i, j] + f64(0.5) * bend[j]
-                answer.bends[j, i] = answer.bends[j, i] + f64(0.5) * bend[j]
-        return answer
+    @wp.func_native(_CONSTANTS + vector_of(power_rates(form), names))
+    def rates(s: wp.vec3d, r: wp.vec3d, first: int, constants: wp.array[f64]) -> row: ...
 
-    return respond
+    return rates
