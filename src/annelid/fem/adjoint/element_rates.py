@@ -16,7 +16,7 @@ from annelid.core.replay import Crew
 from annelid.fem.adjoint.law_slopes import lame_slope, row_slopes
 from annelid.fem.corotational import Corotational
 from annelid.fem.hyperelastic import Hyperelastic
-from annelid.fem.kernels.law_rates import invariant_rates_kernel, stretch_rates_kernel
+from annelid.fem.kernels.law_rates import rates_kernel
 from annelid.fem.kernels.point_rates import (
     corotational_shape_kernel,
     project_cells,
@@ -146,7 +146,7 @@ class HyperelasticRates(ElementRates):
         thetas, speeds = self._zeros(shape, wp.float64), self._zeros(shape, wp.float64)
         self._laws = [
             crew.command(
-                (invariant_rates_kernel if form.of == "invariants" else stretch_rates_kernel)(form),
+                rates_kernel(form),
                 len(members),
                 [members, self._width, table, gains, points, self._slopes, self._rates],
             )

@@ -21,43 +21,36 @@ f64 = wp.float64
 
 
 @once
-def invariant_rates_kernel(form: Form) -> Any:
-    """Rates of the constants at points whose law speaks of invariants."""
-    law_rates, count = invariant_rates(form), form.count
+def point_rates(form: Form) -> Any:
+    """A function `(deformation, slope, first, constants)`: how a point's stress power changes with each constant."""
+    if form.of == "invariants":
+        of_invariants = invariant_rates(form)
 
-    @wp.kernel(module="unique", enable_backward=False)
-    def rate_points(
-        offset: int,
-        members: wp.array[wp.int32],
-        width: int,
-        constants: wp.array[f64],
-        gains: wp.array[f64],
-        points: HyperPoints,
-        slopes: wp.array[wp.mat33d],
-        rates: wp.array2d[f64],
-    ):
-        p = members[offset + wp.tid()]
-        f = points.deformations[p]
-        slope = slopes[p]
-        material = points.materials[p]
-        row = material * width
-        scale = gains[material] * constants[row + wp.static(FACTOR)] * points.volumes[p]
-        c = wp.transpose(f) * f
-        i1 = wp.trace(c)
-        i2 = f64(0.5) * (i1 * i1 - wp.ddot(c, c))
-        one = f64(2.0) * wp.ddot(f, slope)
-        two = i1 * one - f64(2.0) * wp.ddot(f * c, slope)
-        found = law_rates(i1, i2, one, two, row + wp.static(FIRST), constants)
-        for k in range(wp.static(count)):
-            rates[p, wp.static(FIRST) + k] = rates[p, wp.static(FIRST) + k] - scale * found[k]
+        @wp.func
+        def by_invariants(f: wp.mat33d, slope: wp.mat33d, first: int, constants: wp.array[f64]):
+            c = wp.transpose(f) * f
+            i1 = wp.trace(c)
+            i2 = f64(0.5) * (i1 * i1 - wp.ddot(c, c))
+            one = f64(2.0) * wp.ddot(f, slope)
+            two = i1 * one - f64(2.0) * wp.ddot(f * c, slope)
+            return of_invariants(i1, i2, one, two, first, constants)
 
-    return rate_points
+        return by_invariants
+    of_stretches = stretch_rates(form)
+
+    @wp.func
+    def by_stretches(f: wp.mat33d, slope: wp.mat33d, first: int, constants: wp.array[f64]):
+        u, s, v = principal(f)
+        speeds = wp.get_diag(wp.transpose(u) * slope * v)
+        return of_stretches(s, speeds, first, constants)
+
+    return by_stretches
 
 
 @once
-def stretch_rates_kernel(form: Form) -> Any:
-    """Rates of the constants at points whose law speaks of principal stretches."""
-    law_rates, count = stretch_rates(form), form.count
+def rates_kernel(form: Form) -> Any:
+    """Rates of the constants at points of a form of law."""
+    law_rates, count = point_rates(form), form.count
 
     @wp.kernel(module="unique", enable_backward=False)
     def rate_points(
@@ -74,9 +67,7 @@ def stretch_rates_kernel(form: Form) -> Any:
         material = points.materials[p]
         row = material * width
         scale = gains[material] * constants[row + wp.static(FACTOR)] * points.volumes[p]
-        u, s, v = principal(points.deformations[p])
-        speeds = wp.get_diag(wp.transpose(u) * slopes[p] * v)
-        found = law_rates(s, speeds, row + wp.static(FIRST), constants)
+        found = law_rates(points.deformations[p], slopes[p], row + wp.static(FIRST), constants)
         for k in range(wp.static(count)):
             rates[p, wp.static(FIRST) + k] = rates[p, wp.static(FIRST) + k] - scale * found[k]
 
