@@ -63,13 +63,13 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Fu
         deepest, most, normal, ground = int(-1), real(0.0), vec3(), vec3()
         for k in range(tables.obstacles.shape[0]):
             one = tables.obstacles[k]
-            speed = vec3()
+            below = vec3()  # velocity of the obstacle there
             if wp.static(moving):
                 if one.track[1] > 0:
                     moment = moment_at_step(i, one, now, tables, motion)
                     one = move(one, moment)
                     there = velocity_at(moment, place)
-                    speed = vec3(real(there[0]), real(there[1]), real(there[2]))
+                    below = vec3(real(there[0]), real(there[1]), real(there[2]))
             met = surface(place, one, tables)
             depth = real(reach - met[3])
             if depth >= real(0.0):
@@ -78,9 +78,9 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Fu
                 if one.press >= real(0.0):
                     stiff = one.press
                 push = stiff * depth
-                force += (push - voxel.press_damp * wp.dot(v - speed, away)) * away
+                force += (push - voxel.press_damp * wp.dot(v - below, away)) * away
                 if deepest < 0 or push > most:
-                    deepest, most, normal, ground = k, push, away, speed
+                    deepest, most, normal, ground = k, push, away, below
         if deepest < 0:
             motion.stuck[i] = 0
             return v + force * (voxel.per_mass * dt)
@@ -88,24 +88,19 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Fu
             mixed(voxel.holds, tables.obstacles[deepest].holds),
             mixed(voxel.rubs, tables.obstacles[deepest].rubs),
         )
-        stuck = int(motion.stuck[i])
-        friction = vec3()
-        if stuck == 1:
-            along = force - wp.dot(force, normal) * normal
-            if wp.length(along) > holds * most:
-                stuck = 0
-        else:
-            slip = v - ground
-            friction = -rubs * most * wp.normalize(slip - wp.dot(slip, normal) * normal)
-            force += friction
-        result = v + force * (voxel.per_mass * dt) - ground
+        give = voxel.per_mass * dt
+        result = v + force * give - ground
         up = wp.dot(result, normal) * normal
-        sliding = result - up
-        if real(0.5) * voxel.mass * wp.dot(sliding, sliding) + dt * wp.dot(friction, sliding) <= real(0.0):
+        slide = result - up
+        speed = wp.length(slide)
+        most = most * give  # speed that a friction of 1 takes in a step
+        stuck = int(0)
+        if speed <= wp.where(motion.stuck[i] == 1, holds, rubs) * most:
             stuck = 1
-        if stuck == 1:
-            result = up
+            slide = vec3()
+        else:
+            slide = slide * wp.max(real(1.0) - rubs * most / speed, real(0.0))
         motion.stuck[i] = stuck
-        return result + ground
+        return up + slide + ground
 
     return contact
