@@ -72,7 +72,7 @@ def test_a_wave_crawls_on_sand(tasks: dict[str, dict[str, object]]) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, "RunnerGallop"])
 def test_a_ground_or_a_medium_that_is_not_known_is_refused(name: str) -> None:
-    with pytest.raises(UnknownName, match="no ground named 'sand'.*resistive"):
+    with pytest.raises(InvalidValue, match="ground of .* must be one of .*resistive, not 'sand'"):
         envs.make_worlds(name, 1, device="cpu", ground="sand")
     with pytest.raises(UnknownName, match="snad"):
         envs.make_worlds(name, 1, device="cpu", ground="resistive", medium="snad")

@@ -83,5 +83,5 @@ def test_bad_options(name: str, value: object) -> None:
 
 @pytest.mark.parametrize("spacing", [0.1, 0.7])
 def test_spacing_is_bounded(spacing: float) -> None:
-    with pytest.raises(InvalidValue, match=r"spacing must be a number from 0\.2 to 0\.6"):
+    with pytest.raises(InvalidValue, match=r"spacing of SandWorm must be between 0\.2 and 0\.6"):
         envs.make_worlds(NAME, 1, device="cpu", spacing=spacing)

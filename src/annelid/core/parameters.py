@@ -105,11 +105,15 @@ def values(of: Any) -> dict[str, Any]:
     return {name: vars(of)[name] for name in of.__dataclass_fields__ if name in vars(of)}
 
 
-def require_parameters(given: Any) -> None:
-    """Refuse a scene, or another dataclass of parameters, one of whose values cannot be used."""
-    of: Any = type(given)
-    kinds = _kinds(of)
-    for one in fields(given):
+def require_parameters(given: Any, kinds: Mapping[str, Any] | None = None) -> None:
+    """Refuse a scene, or another dataclass of parameters, one of whose values cannot be used.
+
+    Args:
+        given: The parameters.
+        kinds: Types of those that are looked at, by name; None takes all, by their annotations.
+    """
+    kinds = _kinds(type(given)) if kinds is None else kinds
+    for one in (each for each in fields(given) if each.name in kinds):
         value = vars(given)[one.name]
         words, kind = _taken_apart(kinds[one.name])
         if any(value is word or (isinstance(value, str) and value == word) for word in words):

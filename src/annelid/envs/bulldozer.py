@@ -11,6 +11,7 @@ import warp as wp
 
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.envs.bulldozers import CEILING, FAR, NEAR, Bulldozers
@@ -19,7 +20,6 @@ from annelid.envs.kernels import bulldozer as kernels
 from annelid.envs.machines import Bulldozer
 from annelid.envs.soil import settled, soil_simulation
 from annelid.envs.task import Task
-from annelid.envs.worlds import require, require_numbers
 from annelid.grains import Bed, Grain, Solver, World, jittered_lattice, spin_control, velocity_control
 from annelid.shapes import Rigid, Surface, box_walls
 from annelid.shapes.values import Floats
@@ -41,60 +41,55 @@ def paid(points: Floats, goal: tuple[float, float, float, float]) -> Floats:
     return np.where(away == 0.0, 100.0, -away)
 
 
+@documented
 class BulldozerField(Task):
-    """Push a heap of grains into a goal with a bulldozer that sees depth images: `annelid/Bulldozer-v0`.
-
-    Attributes:
-        grains: Number of grains; 50,000 is the paper's picture.
-        radius: Radius of a grain [m].
-        dt: Time step [s]: 1e-3 is accurate, 1e-2 is fast; see `docs/reference/environments.md` for what that costs.
-        substeps: Steps in an action; None takes 0.1 s: 100 at 1e-3, 10 at 1e-2.
-        iterations: Sweeps over all contacts in a step; None takes 1, or 6 above 3e-3 s.
-        seconds: Length of an episode [s].
-        field: Length and width of the field [m]; None takes 7.2 by 3.6, or as much more as 20,000 grains and more need.
-        goal: Lowest and highest x and y of the goal [m]: (x0, x1, y0, y1); None takes the right end of the field.
-        speed: Largest speed of the bulldozer [m/s].
-        spin: Largest angular velocity of it [rad/s].
-        rolling: Rolling resistance of grains, ground and machine: 0.1 stands for grains that are not round; with 0 they
-            are balls that roll off to the walls.
-        images: Whether depth images are observed; without them an observation is the pose and the time.
-    """
+    """Push a heap of grains into a goal with a bulldozer that sees depth images: `annelid/Bulldozer-v0`."""
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
     replayed: ClassVar[bool] = True
     followed: ClassVar[bool] = False
     told: ClassVar[Mapping[str, str]] = {"delivered": "part of the grains that lie in the goal"}
 
-    grains: int = 10_000
-    radius: float = 0.02
-    dt: float = 1e-3
-    substeps: int | None = None
-    iterations: int | None = None
-    seconds: float = 60.0
-    field: tuple[float, float] | None = None
-    goal: tuple[float, float, float, float] | None = None
-    speed: float = 0.6
-    spin: float = 1.2
-    rolling: float = 0.1
-    images: bool = True
+    grains: int = parameter(10_000, "Number of grains; 50,000 is the paper's picture.", limits=(1, 1_000_000))
+    radius: float = parameter(0.02, "Radius of a grain [m].", unit="m", limits=(1e-3, 0.1))
+    dt: float = parameter(
+        1e-3,
+        "Time step [s]: 1e-3 is accurate, 1e-2 is fast; see `docs/reference/environments.md` for what that costs.",
+        unit="s",
+        limits=(1e-5, 2e-2),
+    )
+    substeps: int | None = parameter(
+        None, "Steps in an action; None takes 0.1 s: 100 at 1e-3, 10 at 1e-2.", limits=(1, 100_000)
+    )
+    iterations: int | None = parameter(None, "Sweeps over all contacts in a step; None takes 1, or 6 above 3e-3 s.")
+    seconds: float = parameter(60.0, "Length of an episode [s].", unit="s", limits=(1e-3, 1e6))
+    field: tuple[float, float] | None = parameter(
+        None,
+        "Length and width of the field [m]; None takes 7.2 by 3.6, or as much more as 20,000 grains and more need.",
+        unit="m",
+    )
+    goal: tuple[float, float, float, float] | None = parameter(
+        None,
+        "Lowest and highest x and y of the goal [m]: (x0, x1, y0, y1); None takes the right end of the field.",
+        unit="m",
+    )
+    speed: float = parameter(0.6, "Largest speed of the bulldozer [m/s].", unit="m/s", limits=(0.0, 5.0))
+    spin: float = parameter(1.2, "Largest angular velocity of it [rad/s].", unit="rad/s", limits=(0.0, 10.0))
+    rolling: float = parameter(
+        0.1,
+        "Rolling resistance of grains, ground and machine: 0.1 stands for grains that are not round; with 0 they "
+        "are balls that roll off to the walls.",
+        limits=(0.0, 10.0),
+    )
+    images: bool = parameter(
+        True, "Whether depth images are observed; without them an observation is the pose and the time."
+    )
     arrays = "warp"
 
     def __post_init__(self) -> None:
-        require("grains", self.grains, 1, 1_000_000, whole=True)
-        require("radius", self.radius, 1e-3, 0.1)
-        require("dt", self.dt, 1e-5, 2e-2)
-        require("seconds", self.seconds, 1e-3, 1e6)
-        require("speed", self.speed, 0.0, 5.0)
-        require("spin", self.spin, 0.0, 10.0)
-        require("rolling", self.rolling, 0.0, 10.0)
-        if self.substeps is not None:
-            require("substeps", self.substeps, 1, 100_000, whole=True)
-        if self.field is not None:
-            require_numbers("field", self.field, 2)
-            if self.field[0] < 3.0 or self.field[1] < 1.5:
-                raise InvalidValue(f"field must be at least 3 m long and 1.5 m wide, not {self.field}.")
-        if self.goal is not None:
-            require_numbers("goal", self.goal, 4)
+        super().__post_init__()
+        if self.field is not None and (self.field[0] < 3.0 or self.field[1] < 1.5):
+            raise InvalidValue(f"field must be at least 3 m long and 1.5 m wide, not {self.field}.")
         (x0, x1, y0, y1), (long, wide) = self.goal_box, self.extent
         if not (-0.5 * long <= x0 < x1 <= 0.5 * long and -0.5 * wide <= y0 < y1 <= 0.5 * wide):
             raise InvalidValue(

@@ -18,6 +18,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid.core.device import device as find_device
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.core.state import bundle
@@ -29,7 +30,6 @@ from annelid.envs.machines import HOME, Bucket, Chain, Panda, panda
 from annelid.envs.site import filled, site_walls
 from annelid.envs.soil import settled, soil_simulation
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.grains import Solver, World
 from annelid.grains.controls import AXES, spin_control, velocity_control
 from annelid.shapes import Rigid, Surface
@@ -44,23 +44,9 @@ _MOUTH = 0.75 * math.pi  # turn of the bucket on the flange: its mouth looks at 
 _MOST = 20.0  # speed [m/s] and spin [rad/s] of a link: no joint asks for half of it
 
 
+@documented
 class Excavation(Task):
-    """Dig soil out of a tray with an arm and a bucket, and drop it into a bin: `annelid/Excavation-v0`.
-
-    Attributes:
-        grains: Number of grains in the tray; 3,000 fill it a hand deep.
-        radius: Radius of a grain [m].
-        dt: Time step [s].
-        substeps: Steps in an action.
-        seconds: Length of an episode [s].
-        speed: Share of the arm's largest joint speeds that an action of 1 asks for.
-        acceleration: Largest acceleration of a joint [rad/s²].
-        force_limit: Force on the bucket beyond which the reward falls [N].
-        penalty: Reward that is lost in an action for each time that the limit is exceeded by itself.
-        spread: Joint angles that episodes begin with differ by up to this from the usual pose [rad].
-        meshes: Whether to use the maker's meshes of the arm; None takes them where `example-robot-data` is installed.
-        images: Whether the depth image is observed.
-    """
+    """Dig soil out of a tray with an arm and a bucket, and drop it into a bin: `annelid/Excavation-v0`."""
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
     replayed: ClassVar[bool] = True
@@ -72,31 +58,32 @@ class Excavation(Task):
         "strain": "largest load of a joint over its limit",
     }
 
-    grains: int = 3000
-    radius: float = 0.01
-    dt: float = 5e-4
-    substeps: int = 100
-    seconds: float = 15.0
-    speed: float = 0.4
-    acceleration: float = 10.0
-    force_limit: float = 60.0
-    penalty: float = 0.1
-    spread: float = 0.05
-    meshes: bool | None = None
-    images: bool = True
+    grains: int = parameter(3000, "Number of grains in the tray; 3,000 fill it a hand deep.", limits=(1, 1_000_000))
+    radius: float = parameter(0.01, "Radius of a grain [m].", unit="m", limits=(2e-3, 0.02))
+    dt: float = parameter(5e-4, "Time step [s].", unit="s", limits=(1e-5, 2e-3))
+    substeps: int = parameter(100, "Steps in an action.", limits=(1, 100_000))
+    seconds: float = parameter(15.0, "Length of an episode [s].", unit="s", limits=(1e-3, 1e6))
+    speed: float = parameter(
+        0.4, "Share of the arm's largest joint speeds that an action of 1 asks for.", limits=(0.0, 1.0)
+    )
+    acceleration: float = parameter(10.0, "Largest acceleration of a joint [rad/s²].", unit="rad/s²", limits=(0.1, 1e4))
+    force_limit: float = parameter(
+        60.0, "Force on the bucket beyond which the reward falls [N].", unit="N", limits=(1e-3, 1e6)
+    )
+    penalty: float = parameter(
+        0.1, "Reward that is lost in an action for each time that the limit is exceeded by itself.", limits=(0.0, 1e6)
+    )
+    spread: float = parameter(
+        0.05,
+        "Joint angles that episodes begin with differ by up to this from the usual pose [rad].",
+        unit="rad",
+        limits=(0.0, 0.3),
+    )
+    meshes: bool | None = parameter(
+        None, "Whether to use the maker's meshes of the arm; None takes them where `example-robot-data` is installed."
+    )
+    images: bool = parameter(True, "Whether the depth image is observed.")
     arrays = "warp"
-
-    def __post_init__(self) -> None:
-        require("grains", self.grains, 1, 1_000_000, whole=True)
-        require("radius", self.radius, 2e-3, 0.02)
-        require("dt", self.dt, 1e-5, 2e-3)
-        require("substeps", self.substeps, 1, 100_000, whole=True)
-        require("seconds", self.seconds, 1e-3, 1e6)
-        require("speed", self.speed, 0.0, 1.0)
-        require("acceleration", self.acceleration, 0.1, 1e4)
-        require("force_limit", self.force_limit, 1e-3, 1e6)
-        require("penalty", self.penalty, 0.0, 1e6)
-        require("spread", self.spread, 0.0, 0.3)
 
     @cached_property
     def robot(self) -> Panda:

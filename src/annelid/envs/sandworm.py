@@ -12,12 +12,12 @@ import warp as wp
 
 from annelid import coupling, grains, springs
 from annelid.core.device import device as find_device
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.grounds import require_ground
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import sandworm as kernels
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.sand_worm import BuriedWorm
 
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
@@ -28,59 +28,39 @@ _SLACK = 1e-6  # of limits, which single precision would reach beyond
 SandGround = Literal["grains", "resistive"]
 
 
+@documented
 class SandWorm(Task):
-    """Crawl along x with a worm in a box of sand, by swelling its segments: `annelid/SandWorm-v0`.
-
-    Attributes:
-        segments: Parts of the worm that swell on their own.
-        swelling: Largest swelling of a segment, a fraction of its size.
-        length: Length of the worm [m].
-        spacing: Distance of its masses, in its radii.
-        depth: Depth of the bed [m].
-        buried: Part of the worm below the surface at the beginning.
-        friction: Coulomb friction of grains and worm.
-        grain_radius: Radius of the grains [m].
-        run_up: Room before and behind the worm [m].
-        action_time: Simulated time of an action [s]; it is a whole number of steps.
-        seconds: Length of an episode [s].
-        noise: Largest swelling that an episode begins with.
-        ground: "grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time.
-        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
-    """
+    """Crawl along x with a worm in a box of sand, by swelling its segments: `annelid/SandWorm-v0`."""
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
     told: ClassVar[Mapping[str, str]] = {"x": "where the middle of the worm is along x [m]"}
 
-    segments: int = 6
-    swelling: float = 0.2
-    length: float = 0.4
-    spacing: float = 0.6
-    depth: float = 0.06
-    buried: float = 0.5
-    friction: float = 0.5
-    grain_radius: float = 0.014
-    run_up: float = 0.25
-    action_time: float = 0.05
-    seconds: float = 6.0
-    noise: float = 0.02
-    ground: SandGround = "grains"
-    medium: str = "grains-loose"
+    segments: int = parameter(6, "Parts of the worm that swell on their own.", limits=(1, 64))
+    swelling: float = parameter(0.2, "Largest swelling of a segment, a fraction of its size.", limits=(0.0, 0.3))
+    length: float = parameter(0.4, "Length of the worm [m].", unit="m", limits=(0.1, 10.0))
+    spacing: float = parameter(0.6, "Distance of its masses, in its radii.", limits=(0.2, 0.6))
+    depth: float = parameter(0.06, "Depth of the bed [m].", unit="m", limits=(1e-3, 1.0))
+    buried: float = parameter(0.5, "Part of the worm below the surface at the beginning.", limits=(0.0, 1.0))
+    friction: float = parameter(0.5, "Coulomb friction of grains and worm.", limits=(0.0, 10.0))
+    grain_radius: float = parameter(0.014, "Radius of the grains [m].", unit="m", limits=(1e-3, 0.1))
+    run_up: float = parameter(0.25, "Room before and behind the worm [m].", unit="m", limits=(0.01, 10.0))
+    action_time: float = parameter(
+        0.05, "Simulated time of an action [s]; it is a whole number of steps.", unit="s", limits=(1e-3, 10.0)
+    )
+    seconds: float = parameter(6.0, "Length of an episode [s].", unit="s", limits=(1e-3, 1e6))
+    noise: float = parameter(0.02, "Largest swelling that an episode begins with.", limits=(0.0, 0.1))
+    ground: SandGround = parameter(
+        "grains",
+        '"grains", or "resistive": ground that resists like a bed of them, which takes a small part of the time.',
+    )
+    medium: str = parameter(
+        "grains-loose", "What resists then: a name, or a file that annelid study sand-rft --fit wrote."
+    )
     arrays = "warp"
 
     def __post_init__(self) -> None:
-        require("segments", self.segments, 1, 64, whole=True)
-        require("swelling", self.swelling, 0.0, 0.3)
-        require("length", self.length, 0.1, 10.0)
-        require("spacing", self.spacing, 0.2, 0.6)
-        require("depth", self.depth, 1e-3, 1.0)
-        require("buried", self.buried, 0.0, 1.0)
-        require("friction", self.friction, 0.0, 10.0)
-        require("grain_radius", self.grain_radius, 1e-3, 0.1)
-        require("run_up", self.run_up, 0.01, 10.0)
-        require("action_time", self.action_time, 1e-3, 10.0)
-        require("seconds", self.seconds, 1e-3, 1e6)
-        require("noise", self.noise, 0.0, 0.1)
-        require_ground(self, SandGround)
+        super().__post_init__()
+        require_ground(self)
 
     @property
     def worm(self) -> BuriedWorm:

@@ -11,52 +11,43 @@ import numpy as np
 import warp as wp
 
 from annelid import springs
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import walker as kernels
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.quadruped import LIMBS, quadruped
 from annelid.shapes import ground
 
 _SLACK = 1e-9  # of limits that would be equal where nothing is inflated
 
 
+@documented
 class SpringWalker(Task):
-    """Walk along x with a quadruped whose limbs are inflated: `annelid/SpringWalker-v0`.
-
-    Attributes:
-        inflation: Expansion of a fully inflated group, a fraction of its length.
-        friction: Coulomb friction of the ground.
-        ground: "rigid", or "resistive": sand without grains, into which it sinks.
-        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
-        dt: Time step [s].
-        substeps: Steps in an action.
-        seconds: Length of an episode [s].
-        noise: Standard deviation of the velocity that an episode begins with [m/s].
-    """
+    """Walk along x with a quadruped whose limbs are inflated: `annelid/SpringWalker-v0`."""
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
 
-    inflation: float = 0.7
-    friction: float = 0.8
-    ground: LevelGround = "rigid"
-    medium: str = "sand-loose"
-    dt: float = 6e-5
-    substeps: int = 800
-    seconds: float = 4.8
-    noise: float = 0.002
+    inflation: float = parameter(
+        0.7, "Expansion of a fully inflated group, a fraction of its length.", limits=(0.0, 0.9)
+    )
+    friction: float = parameter(0.8, "Coulomb friction of the ground.", limits=(0.0, 10.0))
+    ground: LevelGround = parameter("rigid", '"rigid", or "resistive": sand without grains, into which it sinks.')
+    medium: str = parameter(
+        "sand-loose", "What resists then: a name, or a file that annelid study sand-rft --fit wrote."
+    )
+    dt: float = parameter(6e-5, "Time step [s].", unit="s", limits=(1e-7, 7e-5))
+    substeps: int = parameter(800, "Steps in an action.", limits=(1, 1_000_000))
+    seconds: float = parameter(4.8, "Length of an episode [s].", unit="s", limits=(1e-3, 1e6))
+    noise: float = parameter(
+        0.002, "Standard deviation of the velocity that an episode begins with [m/s].", unit="m/s", limits=(0.0, 1.0)
+    )
     arrays = "warp"
 
     def __post_init__(self) -> None:
-        require("inflation", self.inflation, 0.0, 0.9)
-        require("friction", self.friction, 0.0, 10.0)
+        super().__post_init__()
         require_ground(self)
-        require("dt", self.dt, 1e-7, 7e-5)
-        require("substeps", self.substeps, 1, 1_000_000, whole=True)
-        require("seconds", self.seconds, 1e-3, 1e6)
-        require("noise", self.noise, 0.0, 1.0)
 
     @cached_property
     def body(self) -> springs.Body:

@@ -20,63 +20,63 @@ is part of the observation. What else a task may do is in `annelid.envs.hooks`.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.options import require_truth
+from annelid.core.parameters import documented, parameter, require_parameters
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Part
 from annelid.envs.goals import Limits
 from annelid.envs.hooks import Batch, Hooks
-from annelid.envs.worlds import require
 
 
+@documented
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task(Hooks, ABC):
     """A task; whoever inherits from it writes `build` and `reward`.
 
     Fields that a subclass adds are options of the task, as those of `seconds` and `every`.
-
-    Attributes:
-        seconds: Length of an episode [s].
-        every: Simulated time of an action [s].
-        smooth: Go to the values of an action smoothly, within its time, instead of at once.
-        randomise: Parameters of worlds that are drawn at the beginning of each episode, as distributions by name:
-            `{"stiffness": Uniform(0.8, 1.2)}`; see `simulation.parameters`.
-        stir: How far from rest the channels begin an episode, at random: a share of their ranges, from 0 to 1.
-        arrays: Whose arrays `reward`, `terminated` and `truncated` take and return: "numpy" on the host, or "torch" or
-            "warp" on the device, without a copy.
     """
 
-    seconds: float = 10.0
-    every: float = 0.05
-    smooth: bool = True
+    seconds: float = parameter(10.0, "Length of an episode [s].", unit="s", limits=(1e-9, 1e9))
+    every: float = parameter(0.05, "Simulated time of an action [s].", unit="s", limits=(1e-9, 1e9))
+    smooth: bool = parameter(True, "Go to the values of an action smoothly, within its time, instead of at once.")
     randomise: ClassVar[Mapping[str, Any]] = {}
-    stir: float = 0.0
-    arrays: Literal["numpy", "torch", "warp"] = "numpy"
+    """Parameters of worlds that are drawn at the beginning of each episode, as distributions by name:
+    `{"stiffness": Uniform(0.8, 1.2)}`; see `simulation.parameters`."""
+
+    stir: float = parameter(
+        0.0,
+        "How far from rest the channels begin an episode, at random: a share of their ranges, from 0 to 1.",
+        limits=(0.0, 1.0),
+    )
+    arrays: Literal["numpy", "torch", "warp"] = parameter(
+        "numpy",
+        'Whose arrays `reward`, `terminated` and `truncated` take and return: "numpy" on the host, or "torch" or '
+        '"warp" on the device, without a copy.',
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        known = {field.name: field.type for field in dataclasses.fields(Task)}
         own = inspect.get_annotations(cls)
-        # `seconds = 4.0` without a type is another default of a field that is there.
-        cls.__annotations__ = {**{name: kind for name, kind in known.items() if name in vars(cls)}, **own}
+        for known in dataclasses.fields(Task):  # `seconds = 4.0` without a type is another default of what is there
+            if known.name in vars(cls) and known.name not in own:
+                cls.__annotations__ = {known.name: known.type, **inspect.get_annotations(cls)}
+                setattr(cls, known.name, dataclasses.field(default=vars(cls)[known.name], metadata=known.metadata))
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
-        require("seconds", self.seconds, 1e-9, 1e9)
-        require("every", self.every, 1e-9, 1e9)
-        require("stir", self.stir, 0.0, 1.0)
-        require_truth("smooth of a task", self.smooth)
-        if not isinstance(self.arrays, str) or self.arrays not in ("numpy", "torch", "warp"):
-            raise InvalidValue(f"arrays of a task must be 'numpy', 'torch' or 'warp', not {self.arrays!r}.")
-        if self.every > self.seconds:
+        require_parameters(self, _declared(type(self)))
+        if self.every > self.seconds and "every" not in self.fixed:
             raise InvalidValue(f"an action of {self.every:g} s is longer than an episode of {self.seconds:g} s.")
 
     @abstractmethod
@@ -118,3 +118,13 @@ class Task(Hooks, ABC):
         if steps < 1 or not math.isfinite(dt):
             raise InvalidValue(f"an action of {self.every:g} s is shorter than half a time step of {dt:g} s.")
         return steps
+
+
+@functools.cache
+def _declared(kind: type[Task]) -> dict[str, Any]:
+    """Types of the options that say what they may be, each as the file that declares it knows them."""
+    found, said = get_type_hints(Task), {each.name for each in dataclasses.fields(kind) if "help" in each.metadata}
+    for base in kind.__mro__:
+        own = {name: hint for name, hint in inspect.get_annotations(base).items() if name in said - {*found}}
+        found |= get_type_hints(SimpleNamespace(__annotations__=own), globalns=vars(sys.modules[base.__module__]))
+    return found

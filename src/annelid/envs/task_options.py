@@ -16,19 +16,9 @@ Member = tuple[str, Any, Field[Any]]
 """Name, type and default of an option, as `dataclasses.make_dataclass` takes them."""
 
 
-_HELP = {
-    "seconds": "Length of an episode [s]",
-    "every": "Simulated time of an action [s]",
-    "smooth": "Go to the values of an action smoothly, within its time",
-    "stir": "How far from rest channels begin, at random: a share of their ranges, from 0 to 1",
-    "arrays": "Whose arrays the reward takes and returns",
-}
-"""What the options of every task mean; users say it of their own in the docstring of the class, as `name: text`."""
-
-
 def task_options(kind: type[Task]) -> list[Member]:
     """The options of a task; one without a default is refused."""
-    types, helps = _types(kind), _HELP | described(kind)
+    types, helps = _types(kind), described(kind)
     return [(each.name, types[each.name], _copied(each, kind, helps)) for each in fields(kind) if each.init]
 
 

@@ -9,11 +9,11 @@ import warp as wp
 
 from annelid import voxels
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.hooks import Batch, Channel, each_world
 from annelid.envs.kernels import voxels as kernels
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 
 BODIES = {
     "biped": lambda: voxels.biped(4),
@@ -24,34 +24,30 @@ BODIES = {
 """Ready bodies by name."""
 
 
+@documented
 class VoxelLocomotion(Task):
-    """Walk along x with a robot of flat voxels, on flat or uneven ground: `annelid/VoxelLocomotion-v0`.
-
-    Attributes:
-        body: Name of a ready body, or a `voxels.Robot`; its sensors are observed if it has some.
-        sensors: Sensors of every voxel, unless the body has its own; None for area, velocities and touch.
-        terrain: The ground, or its name.
-        seconds: Length of an episode [s].
-        substeps: Steps of 1/60 s in an action.
-        noise: Standard deviation of the velocity that an episode begins with [m/s].
-    """
+    """Walk along x with a robot of flat voxels, on flat or uneven ground: `annelid/VoxelLocomotion-v0`."""
 
     fixed: ClassVar[tuple[str, ...]] = ("every", "smooth", "arrays")
 
-    body: str | voxels.Robot = "biped"
-    sensors: Sequence[voxels.Sensor] | None = None
-    terrain: str | voxels.Terrain = "flat"
-    seconds: float = 20.0
-    substeps: int = 6
-    noise: float = 0.05
+    body: str | voxels.Robot = parameter(
+        "biped", "Name of a ready body, or a `voxels.Robot`; its sensors are observed if it has some."
+    )
+    sensors: Sequence[voxels.Sensor] | None = parameter(
+        None, "Sensors of every voxel, unless the body has its own; None for area, velocities and touch."
+    )
+    terrain: str | voxels.Terrain = parameter("flat", "The ground, or its name.")
+    seconds: float = parameter(20.0, "Length of an episode [s].", unit="s", limits=(1e-3, 1e6))
+    substeps: int = parameter(6, "Steps of 1/60 s in an action.", limits=(1, 10_000))
+    noise: float = parameter(
+        0.05, "Standard deviation of the velocity that an episode begins with [m/s].", unit="m/s", limits=(0.0, 10.0)
+    )
     arrays = "warp"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.body, str) and self.body not in BODIES:
             raise UnknownName("body", self.body, BODIES)
-        require("seconds", self.seconds, 1e-3, 1e6)
-        require("substeps", self.substeps, 1, 10_000, whole=True)
-        require("noise", self.noise, 0.0, 10.0)
 
     def robot(self) -> voxels.Robot:
         """The robot with its sensors and without a controller."""

@@ -338,16 +338,6 @@ def require_open(closed: bool) -> None:
         raise InvalidValue("this environment is closed: make a new one to go on.")
 
 
-def require_numbers(name: str, values: Any, count: int) -> None:
-    """Refuse what is not a sequence of so many finite numbers."""
-    try:
-        numbers = np.asarray(values, float)
-    except (TypeError, ValueError, OverflowError):
-        numbers = np.full(count, np.nan)
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise InvalidValue(f"{name} must be {count} numbers, not {values!r}.")
-
-
 def _as_floats(actions: Any) -> np.ndarray:
     try:
         with np.errstate(over="ignore"):  # what is too large for float32 is clipped with the rest

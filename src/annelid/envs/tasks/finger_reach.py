@@ -8,44 +8,35 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import control, fem
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Lines, Part
 from annelid.envs.goals import Limits
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.finger import finger
 
 _CHAMBER = 0.02  # its length [m]
 _STRAIGHT, _BEND = -0.01, 5.0  # height of the tip of a straight finger [m], and its rise at 40 kPa over length² [1/m]
 
 
+@documented
 class FingerReach(Task):
-    """Bring the tip of a pneumatic finger, which sags under its weight, to a height, and hold it there.
-
-    Attributes:
-        chambers: Chambers of the bellows, each 2 cm long; an action costs the more of them there are.
-        pressure: Highest pressure [Pa].
-        modulus: Young's modulus of the silicone [Pa].
-    """
+    """Bring the tip of a pneumatic finger, which sags under its weight, to a height, and hold it there."""
 
     seconds = 1.0
     every = 0.1
     stir = 0.5
-    chambers: int = 3
-    pressure: float = 40e3
-    modulus: float = 400e3
+    chambers: int = parameter(
+        3, "Chambers of the bellows, each 2 cm long; an action costs the more of them there are.", limits=(1, 5)
+    )
+    pressure: float = parameter(40e3, "Highest pressure [Pa].", unit="Pa", limits=(1e3, 60e3))
+    modulus: float = parameter(400e3, "Young's modulus of the silicone [Pa].", unit="Pa", limits=(200e3, 1e7))
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": "pressure asked for, from −1 to 1",
         "tip": "place of the tip, x, y, z [m]",
         "target": "height to reach [m]",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("chambers", self.chambers, 1, 5, whole=True)
-        require("pressure", self.pressure, 1e3, 60e3)
-        require("modulus", self.modulus, 200e3, 1e7)
 
     @property
     def length(self) -> float:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import grains
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Lines, Part
 from annelid.envs.goals import Limits
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.grains.filling import jittered_lattice
 from annelid.shapes import Box, Rigid, box_walls
 
@@ -27,20 +27,15 @@ _SLICES = np.linspace(0.6, 1.0, 9)  # where shares of the heap are counted [m]
 _CELLS = (10, 5)  # of the map of heights
 
 
+@documented
 class HeapPush(Task):
-    """Push a heap over a line with a blade that is narrower than the heap; the line is elsewhere in each episode.
-
-    Attributes:
-        radius: Radius of the grains [m].
-        friction: Coulomb friction of grains, blade and ground.
-        rolling: Rolling resistance of the grains.
-    """
+    """Push a heap over a line with a blade that is narrower than the heap; the line is elsewhere in each episode."""
 
     seconds = 15.0
     every = 0.1
-    radius: float = 0.02
-    friction: float = 0.5
-    rolling: float = 0.2
+    radius: float = parameter(0.02, "Radius of the grains [m].", unit="m", limits=(0.015, 0.02))
+    friction: float = parameter(0.5, "Coulomb friction of grains, blade and ground.", limits=(0.0, 10.0))
+    rolling: float = parameter(0.2, "Rolling resistance of the grains.", limits=(0.0, 10.0))
 
     observed: ClassVar[Mapping[str, str]] = {
         "blade": "place of the blade, x, y, z [m]",
@@ -50,12 +45,6 @@ class HeapPush(Task):
         "slices": f"share of the heap in {len(_SLICES) - 1} slices from x = 0.6 to 1 m, and beyond",
         "line": "x of the line [m]",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("radius", self.radius, 0.015, 0.02)
-        require("friction", self.friction, 0.0, 10.0)
-        require("rolling", self.rolling, 0.0, 10.0)
 
     def goals(self) -> Limits:
         """The line."""

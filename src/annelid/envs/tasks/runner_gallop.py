@@ -6,35 +6,32 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from annelid import control, springs
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.runner import LEGS, LENGTH, runner
 from annelid.shapes import ground
 
 _SPACING, _STEP = 0.02, 1e-4  # [m], [s]
 
 
+@documented
 class RunnerGallop(Task):
-    """Run along x by turning four soft legs; who lies on the back has lost.
-
-    Attributes:
-        speed: Largest speed of a motor, forwards or backwards [rad/s].
-        torque: Largest torque of a motor [N m].
-        friction: Coulomb friction of the ground.
-        ground: "rigid", or "resistive": sand without grains, into which it sinks.
-        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
-    """
+    """Run along x by turning four soft legs; who lies on the back has lost."""
 
     seconds = 2.0
     every = 0.05
     stir = 0.2
-    speed: float = 20.0
-    torque: float = 0.15
-    friction: float = 0.9
-    ground: LevelGround = "rigid"
-    medium: str = "sand-loose"
+    speed: float = parameter(
+        20.0, "Largest speed of a motor, forwards or backwards [rad/s].", unit="rad/s", limits=(1.0, 50.0)
+    )
+    torque: float = parameter(0.15, "Largest torque of a motor [N m].", unit="N m", limits=(0.01, 0.5))
+    friction: float = parameter(0.9, "Coulomb friction of the ground.", limits=(0.0, 10.0))
+    ground: LevelGround = parameter("rigid", '"rigid", or "resistive": sand without grains, into which it sinks.')
+    medium: str = parameter(
+        "sand-loose", "What resists then: a name, or a file that annelid study sand-rft --fit wrote."
+    )
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": f"speed asked of each leg ({', '.join(LEGS)}), from −1 to 1",
@@ -47,9 +44,6 @@ class RunnerGallop(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require("speed", self.speed, 1.0, 50.0)
-        require("torque", self.torque, 0.01, 0.5)
-        require("friction", self.friction, 0.0, 10.0)
         require_ground(self)
 
     def build(self, **machine: Any) -> Simulation[springs.Solver]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from annelid import control, fem
 from annelid.core.distributions import Uniform
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.tubes import tube_materials, tube_mesh
 from annelid.shapes import Surface, ground
 
@@ -22,30 +22,26 @@ _CLEARANCE = 0.97 * _REACH  # of the underside
 _FILLING, _DAMPING = 0.1, 2.0  # time in which a chamber can be filled [s], damping of velocities [1/s]
 
 
+@documented
 class SoftCrawl(Task):
     """Crawl along x on ground that rubs alike in all directions, by bending chambers of a tube in turn.
 
     Friction and the stiffness of the tube differ from episode to episode. All worlds are stepped together.
-
-    Attributes:
-        chambers: Chambers in a row, each with a pressure; the tube has 32 nodes for each of them and 32 more.
-        length: Length of the tube [m].
-        pressure: Highest pressure [Pa].
-        friction: Coulomb friction of tube and ground.
-        dt: Time step [s].
-        newtons: Iterations of Newton's method in a step.
-        gradients: Iterations of conjugate gradients in each of them, at most.
     """
 
     seconds = 3.0
     every = 1.0 / 30.0
-    chambers: int = 5
-    length: float = 0.15
-    pressure: float = 16e3
-    friction: float = 0.8
-    dt: float = 1.0 / 120.0
-    newtons: int = 4
-    gradients: int = 8
+    chambers: int = parameter(
+        5,
+        "Chambers in a row, each with a pressure; the tube has 32 nodes for each of them and 32 more.",
+        limits=(1, 100),
+    )
+    length: float = parameter(0.15, "Length of the tube [m].", unit="m", limits=(0.01, 10.0))
+    pressure: float = parameter(16e3, "Highest pressure [Pa].", unit="Pa", limits=(1.0, 20e3))
+    friction: float = parameter(0.8, "Coulomb friction of tube and ground.", limits=(0.0, 10.0))
+    dt: float = parameter(1.0 / 120.0, "Time step [s].", unit="s", limits=(1e-4, 0.05))
+    newtons: int = parameter(4, "Iterations of Newton's method in a step.")
+    gradients: int = parameter(8, "Iterations of conjugate gradients in each of them, at most.")
 
     randomise: ClassVar[Mapping[str, Any]] = {"friction": Uniform(0.7, 1.2), "stiffness": Uniform(0.9, 1.1)}
     observed: ClassVar[Mapping[str, str]] = {
@@ -56,14 +52,6 @@ class SoftCrawl(Task):
         "parts": "place of the middle of each chamber, x, y, z [m]",
         "touch": "force of the ground on each chamber, x, y, z [N]",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("chambers", self.chambers, 1, 100, whole=True)
-        require("length", self.length, 0.01, 10.0)
-        require("pressure", self.pressure, 1.0, 20e3)
-        require("friction", self.friction, 0.0, 10.0)
-        require("dt", self.dt, 1e-4, 0.05)
 
     def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[fem.Solver]:
         """The tube on its stiffer side, chamber by chamber from the rear to the front."""

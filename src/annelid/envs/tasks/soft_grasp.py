@@ -11,11 +11,11 @@ import warp as wp
 
 from annelid import control, fem
 from annelid.core.distributions import LogUniform, Uniform
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.hooks import Batch, each_world
 from annelid.envs.kernels import grasp as kernels
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.tube_hand import tube_hand
 from annelid.shapes import Rigid, Sphere, Surface, ground
 from annelid.view.camera.camera import Camera
@@ -33,39 +33,31 @@ _SPEED, _FILLING = 0.2, 0.2  # of the hand [m/s], and how long fingers take to f
 _DAMPING = 5.0  # of velocities [1/s]
 
 
+@documented
 class SoftGrasp(Task):
     """Lift a ball from the ground with soft fingers, and hold it until the episode ends.
 
     Size, mass and friction of the ball, the stiffness of the fingers and where it lies differ from episode to episode.
     All worlds are stepped together, on a CPU too, where a world costs a tenth of a second a step.
-
-    Attributes:
-        fingers: Number of fingers.
-        chambers: Chambers of a finger, which has 32 nodes for each of them and 32 more.
-        pressure: Highest pressure [Pa].
-        lift: How far the hand goes up and down [m].
-        radius: Radius of the ball [m].
-        mass: Its mass [kg].
-        friction: Coulomb friction of fingers and ball.
-        spread: How far the ball lies from the middle, at most, along x and y [m].
-        dt: Time step [s].
-        newtons: Iterations of Newton's method in a step.
-        gradients: Iterations of conjugate gradients in each of them, at most.
     """
 
     seconds = 2.5
     every = 1.0 / 30.0
-    fingers: int = 2
-    chambers: int = 5
-    pressure: float = 60e3
-    lift: float = 0.06
-    radius: float = 0.025
-    mass: float = 0.02
-    friction: float = 0.8
-    spread: float = 2e-3
-    dt: float = 1.0 / 120.0
-    newtons: int = 3
-    gradients: int = 8
+    fingers: int = parameter(2, "Number of fingers.", limits=(2, 8))
+    chambers: int = parameter(
+        5, "Chambers of a finger, which has 32 nodes for each of them and 32 more.", limits=(1, 100)
+    )
+    pressure: float = parameter(60e3, "Highest pressure [Pa].", unit="Pa", limits=(1.0, 80e3))
+    lift: float = parameter(0.06, "How far the hand goes up and down [m].", unit="m", limits=(0.01, 1.0))
+    radius: float = parameter(0.025, "Radius of the ball [m].", unit="m", limits=(0.015, 0.025))
+    mass: float = parameter(0.02, "Its mass [kg].", unit="kg", limits=(1e-3, 1.0))
+    friction: float = parameter(0.8, "Coulomb friction of fingers and ball.", limits=(0.0, 10.0))
+    spread: float = parameter(
+        2e-3, "How far the ball lies from the middle, at most, along x and y [m].", unit="m", limits=(0.0, 2e-3)
+    )
+    dt: float = parameter(1.0 / 120.0, "Time step [s].", unit="s", limits=(1e-4, 0.05))
+    newtons: int = parameter(3, "Iterations of Newton's method in a step.")
+    gradients: int = parameter(8, "Iterations of conjugate gradients in each of them, at most.")
 
     arrays = "warp"
     randomise: ClassVar[Mapping[str, Any]] = {
@@ -86,18 +78,6 @@ class SoftGrasp(Task):
         "rise": "how far the ball is above where it lay [m]",
         "success": "1 where that is half of how far the hand goes, or more",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("fingers", self.fingers, 2, 8, whole=True)
-        require("chambers", self.chambers, 1, 100, whole=True)
-        require("pressure", self.pressure, 1.0, 80e3)
-        require("lift", self.lift, 0.01, 1.0)
-        require("radius", self.radius, 0.015, 0.025)
-        require("mass", self.mass, 1e-3, 1.0)
-        require("friction", self.friction, 0.0, 10.0)
-        require("spread", self.spread, 0.0, 2e-3)
-        require("dt", self.dt, 1e-4, 0.05)
 
     def build(self, *, worlds: int, device: Any, threads: int | None) -> Simulation[fem.Solver]:
         """The hand above the ball, whose upper ends a slide moves."""

@@ -8,41 +8,37 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import control, fem
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Lines, Part
 from annelid.envs.goals import Limits
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.robots.trunk import trunk
 
 _REACH = 0.04  # of the targets to either side [m]
 _DEPTH = (-0.21, -0.16)  # of the mark of a target [m]
 
 
+@documented
 class TrunkReach(Task):
-    """Bring the tip of a hanging trunk above or below a point of the plane, by the pull of eight cables.
-
-    Attributes:
-        tension: Highest tension of a cable [N]; where all cables pull together beyond 2.5 N, the trunk buckles.
-        modulus: Young's modulus of the silicone [Pa].
-    """
+    """Bring the tip of a hanging trunk above or below a point of the plane, by the pull of eight cables."""
 
     seconds = 1.0
     every = 0.1
     stir = 0.2
-    tension: float = 2.0
-    modulus: float = 300e3
+    tension: float = parameter(
+        2.0,
+        "Highest tension of a cable [N]; where all cables pull together beyond 2.5 N, the trunk buckles.",
+        unit="N",
+        limits=(0.1, 2.5),
+    )
+    modulus: float = parameter(300e3, "Young's modulus of the silicone [Pa].", unit="Pa", limits=(200e3, 1e7))
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": "tension asked of each cable, four to the tip and four to the middle, from −1 to 1",
         "tip": "place of the tip, x, y, z [m]",
         "target": "place to reach, x, y [m]",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("tension", self.tension, 0.1, 2.5)
-        require("modulus", self.modulus, 200e3, 1e7)
 
     def goals(self) -> Limits:
         """A place in a square about the trunk."""

@@ -11,13 +11,13 @@ import warp as wp
 
 from annelid import control, fem
 from annelid.core.distributions import Uniform
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Lines, Part
 from annelid.envs.goals import Limits
 from annelid.envs.hooks import Batch
 from annelid.envs.kernels.around import stand_posts
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.materials import Material, NeoHooke
 from annelid.robots.trunk import trunk_parts
 from annelid.shapes import Capsule, Rigid, Surface
@@ -33,37 +33,35 @@ _MARK = (-0.21, -0.16)  # ends of the mark of a target [m]
 _FILLING, _DAMPING = 0.2, 5.0  # time in which a cable can be pulled fully [s], damping of velocities [1/s]
 
 
+@documented
 class TrunkReachAround(Task):
     """Bring the tip of a hanging trunk to a point behind a post, by the pull of eight cables.
 
     Where the trunk is pulled straight to the target, it is caught by the post. Target, post, friction and the stiffness
     of the trunk differ from episode to episode. All worlds are stepped together, on a CPU too.
-
-    Attributes:
-        tension: Highest tension of a cable [N].
-        modulus: Young's modulus of the silicone [Pa].
-        rings: Places along the trunk where cables pass; it has 34 nodes for each of them, and 17 more.
-        post: Radius of the post [m].
-        aside: How far the post stands beside the way to the target, at most [m].
-        friction: Coulomb friction of trunk and post.
-        near: Distance of tip and target, seen from above, at which an episode is a success [m].
-        dt: Time step [s].
-        newtons: Iterations of Newton's method in a step.
-        gradients: Iterations of conjugate gradients in each of them, at most.
     """
 
     seconds = 2.0
     every = 0.1
-    tension: float = 3.0
-    modulus: float = 300e3
-    rings: int = 10
-    post: float = 0.012
-    aside: float = 4e-3
-    friction: float = 0.4
-    near: float = 0.01
-    dt: float = 1.0 / 60.0
-    newtons: int = 3
-    gradients: int = 8
+    tension: float = parameter(3.0, "Highest tension of a cable [N].", unit="N", limits=(0.1, 4.0))
+    modulus: float = parameter(300e3, "Young's modulus of the silicone [Pa].", unit="Pa", limits=(200e3, 1e7))
+    rings: int = parameter(
+        10, "Places along the trunk where cables pass; it has 34 nodes for each of them, and 17 more.", limits=(2, 50)
+    )
+    post: float = parameter(0.012, "Radius of the post [m].", unit="m", limits=(1e-3, 0.013))
+    aside: float = parameter(
+        4e-3, "How far the post stands beside the way to the target, at most [m].", unit="m", limits=(0.0, 0.02)
+    )
+    friction: float = parameter(0.4, "Coulomb friction of trunk and post.", limits=(0.0, 10.0))
+    near: float = parameter(
+        0.01,
+        "Distance of tip and target, seen from above, at which an episode is a success [m].",
+        unit="m",
+        limits=(1e-4, 1.0),
+    )
+    dt: float = parameter(1.0 / 60.0, "Time step [s].", unit="s", limits=(1e-4, 0.05))
+    newtons: int = parameter(3, "Iterations of Newton's method in a step.")
+    gradients: int = parameter(8, "Iterations of conjugate gradients in each of them, at most.")
 
     randomise: ClassVar[Mapping[str, Any]] = {"friction": Uniform(0.5, 1.5), "stiffness": Uniform(0.9, 1.1)}
     observed: ClassVar[Mapping[str, str]] = {
@@ -78,17 +76,6 @@ class TrunkReachAround(Task):
         "distance": "of the tip from the target, seen from above [m]",
         "success": "1 where that is `near` or less",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("tension", self.tension, 0.1, 4.0)
-        require("modulus", self.modulus, 200e3, 1e7)
-        require("rings", self.rings, 2, 50, whole=True)
-        require("post", self.post, 1e-3, 0.013)
-        require("aside", self.aside, 0.0, 0.02)
-        require("friction", self.friction, 0.0, 10.0)
-        require("near", self.near, 1e-4, 1.0)
-        require("dt", self.dt, 1e-4, 0.05)
 
     def goals(self) -> Limits:
         """A place on one side of the trunk."""

@@ -8,26 +8,22 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import control, voxels
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 
 _GROUND = np.array([(-1000.0, 0.0), (1000.0, 0.0)])  # [m]
 
 
+@documented
 class VoxelJump(Task):
-    """Jump as high as possible from level ground.
-
-    Attributes:
-        width: Voxels side by side.
-        height: Voxels on top of each other.
-    """
+    """Jump as high as possible from level ground."""
 
     seconds = 4.0
     every = 0.1
     stir = 0.2
-    width: int = 3
-    height: int = 2
+    width: int = parameter(3, "Voxels side by side.", limits=(1, 20))
+    height: int = parameter(2, "Voxels on top of each other.", limits=(1, 20))
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": "size asked of each voxel, from −1 for the largest to 1 for the smallest",
@@ -37,11 +33,6 @@ class VoxelJump(Task):
         "voxels": "of each voxel: its area over that at rest, whether it touches the ground",
         "highest": "highest place of the centre in this episode [m]",
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require("width", self.width, 1, 20, whole=True)
-        require("height", self.height, 1, 20, whole=True)
 
     def build(self, **machine: Any) -> Simulation[voxels.Solver]:
         """The robot standing on the ground."""

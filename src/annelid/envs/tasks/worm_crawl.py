@@ -8,35 +8,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from annelid import control, springs
+from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
 from annelid.envs.grounds import LevelGround, level_ground, require_ground
 from annelid.envs.task import Task
-from annelid.envs.worlds import require
 from annelid.shapes import ground
 
 _SPACING = 0.1  # of the masses [m]
 _STEP = 2e-4  # [s]
 
 
+@documented
 class WormCrawl(Task):
-    """Crawl along x on level ground that rubs alike in all directions, by a wave of one's own.
-
-    Attributes:
-        segments: Parts of the worm that swell on their own, each two masses long.
-        swelling: Largest change of the length of a spring, a fraction of it.
-        friction: Coulomb friction of the ground.
-        ground: "rigid", or "resistive": sand without grains, into which it sinks.
-        medium: What resists then: a name, or a file that annelid study sand-rft --fit wrote.
-    """
+    """Crawl along x on level ground that rubs alike in all directions, by a wave of one's own."""
 
     seconds = 4.0
     every = 0.1
     stir = 0.2
-    segments: int = 6
-    swelling: float = 0.25
-    friction: float = 0.8
-    ground: LevelGround = "rigid"
-    medium: str = "sand-loose"
+    segments: int = parameter(6, "Parts of the worm that swell on their own, each two masses long.", limits=(1, 64))
+    swelling: float = parameter(0.25, "Largest change of the length of a spring, a fraction of it.", limits=(0.01, 0.4))
+    friction: float = parameter(0.8, "Coulomb friction of the ground.", limits=(0.0, 10.0))
+    ground: LevelGround = parameter("rigid", '"rigid", or "resistive": sand without grains, into which it sinks.')
+    medium: str = parameter(
+        "sand-loose", "What resists then: a name, or a file that annelid study sand-rft --fit wrote."
+    )
 
     observed: ClassVar[Mapping[str, str]] = {
         "commanded": "size asked of each segment along x, from −1 to 1",
@@ -49,9 +44,6 @@ class WormCrawl(Task):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require("segments", self.segments, 1, 64, whole=True)
-        require("swelling", self.swelling, 0.01, 0.4)
-        require("friction", self.friction, 0.0, 10.0)
         require_ground(self)
 
     @property
