@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test tutorials lint format bench fuzz gallery docs docs-check clean
+.PHONY: help setup run check test tutorials lint format bench fuzz gallery docs docs-check clean
 
 help:  ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,8 +22,13 @@ run: $(VENV)/.run  ## Simulate the worm; results go to out/worm/
 # Processes that tests start would compile the package again where the environment forbids to keep bytecode. Assertions
 # that tell their values take each process some seconds to prepare: they come for what has failed. A third
 # process computes on two cores while others wait for a browser; a fourth one takes longer than it saves.
-test: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/.dev  ## Run the test suite, three files at a time
+check test: export PYTHONDONTWRITEBYTECODE :=
+check: $(VENV)/.dev  ## Run the strongest three hundred tests, those of tests/check.txt, in three minutes
+	@echo "The strongest three hundred tests, those of tests/check.txt; make test runs all."
+	@$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --assert=plain @tests/check.txt
+
+test: $(VENV)/.dev  ## Run all tests, three files at a time
+	@echo "All tests, three files at a time; make check runs the strongest three hundred."
 	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 1 --assert=plain || { \
 	  echo "Tests that failed, once more with the values that they compare:"; \
 	  $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; exit 1; }

@@ -102,3 +102,16 @@ def test_help_tells_how_entries_are_listed(capsys: pytest.CaptureFixture[str]) -
     shown = " ".join(capsys.readouterr().out.split())
     assert f"{len(entries()['train'])} tasks" in shown
     assert "annelid study|evolve|train|bench --list" in shown
+
+
+def test_what_make_check_runs_is_there_and_has_every_physics() -> None:
+    root = PACKAGE.parents[1]
+    named = (root / "tests" / "check.txt").read_text(encoding="utf-8").split()
+    gone = [each for each in named if not (root / each.partition("::")[0]).exists()]
+    lost = [each for each in named if (test := each.partition("::")[2]) and f"def {test}(" not in _text(root, each)]
+    assert gone + lost == [], "tests/check.txt lists what make check runs: name what came in the place of these"
+    assert {"springs", "grains", "fem", "voxels", "voxels3d", "coupling"} <= {each.split("/")[1] for each in named}
+
+
+def _text(root: Path, test: str) -> str:
+    return (root / test.partition("::")[0]).read_text(encoding="utf-8")
