@@ -56,7 +56,7 @@ def forms_of(solid: Solid) -> tuple[Form, ...]:
 
 
 def cells_of(solid: Solid, faces: PressedFaces, device: wp.Device) -> Cells:
-    """The cells of a solid whose laws are of invariants; they take faces on which chambers press."""
+    """The cells of a solid; they take faces on which chambers press."""
     forms, shared = forms_of(solid), solid.shared_volumes()
     every = alike_cells(solid.elements, np.arange(len(solid.elements)) if shared is None else shared)
     constants = _constants(solid, forms, shared=shared is not None)

@@ -11,7 +11,6 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
 from annelid.fem.batch.actors import unsupported_drive
-from annelid.fem.batch.cells import forms_of
 from annelid.fem.batch.contact import untouchable
 from annelid.fem.batch.settings import Together
 from annelid.fem.robots.drives import Drive
@@ -106,10 +105,8 @@ def _obstacle(
         return "its tetrahedra have 10 nodes, give a mesh of linear ones"
     if any(material.prony for material in solid.materials):
         return "a material relaxes, leave out its Prony series"
-    if not solid.hyperelastic or any(form.of != "invariants" for form in forms_of(solid)):
-        return (
-            "its materials need laws of invariants for large strains, such as NeoHooke or Yeoh (Material.hyperelastic)"
-        )
+    if not solid.hyperelastic:
+        return "its materials need laws for large strains, such as NeoHooke (Material.hyperelastic)"
     refused = untouchable(as_rigids(world.touched, "solids"))
     if refused is not None:
         return refused

@@ -6,9 +6,10 @@ same of their nodes, have a kernel of their own in which these places are consta
 `kernels.hyperelastic` with changes of volume shared by a cell, in single precision and in displacements: with C the
 cofactors of F, I₂ = |C|², and with A × B the bilinear form whose half at A = B = F is C,
 
-    P  = 2 W₁ F + 2 W₂ C × F + (κ (J − 1) − p + λ θ) C.
+    P  = 2 W₁ F + 2 W₂ C × F + (κ (J − 1) − p + λ θ) C,
 
-What W₁, W₂ and their derivatives are follows from the formulas of the laws of the materials, see `materials.laws`.
+or, in place of the first two, U diag(∂W/∂λ) Vᵀ with the principal stretches λ of F = U diag(λ) Vᵀ. Derivatives of W
+follow from the formulas of the laws of the materials, see `materials.laws`.
 """
 # Annotations are not postponed here: Warp reads the types of the kernels below from their closures.
 
@@ -20,7 +21,7 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.fem.kernels.batch_worlds import Each
 from annelid.fem.kernels.hyperelastic import LEAST_VOLUME
-from annelid.materials.formulas import Formula, in_cpp
+from annelid.materials.formulas import in_cpp
 from annelid.materials.laws import Form
 
 wp.set_module_options({"enable_backward": False})
@@ -33,6 +34,10 @@ LEAST_MOVED = 0.05
 """Part of its volume below which no move may bring a tetrahedron."""
 FACES = 4
 """Faces of a tetrahedron; that without corner k has the three that follow k."""
+SWEEPS = 4
+"""Of Jacobi's method, which finds principal stretches in single precision in three or four."""
+ALIKE = 1.0e-2
+"""Stretches that differ by less than this part are taken for equal in differences that are divided by theirs."""
 TRIES = 7
 """Parts of a move that are tried, each half of the one before; then none of it is taken."""
 
@@ -136,6 +141,51 @@ _HEAD = """
     };
 """
 
+_PRINCIPAL = """
+    auto principal = [](const float* F, float* V, float* s) {  // C = FᵀF = V diag(s²) Vᵀ by Jacobi's method
+        float C[9];
+        #pragma unroll
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                C[3 * i + j] = F[i] * F[j] + F[3 + i] * F[3 + j] + F[6 + i] * F[6 + j];
+                V[3 * i + j] = i == j ? 1.0f : 0.0f;
+            }
+        for (int sweep = 0; sweep < SWEEPS; ++sweep)
+            #pragma unroll
+            for (int pair = 0; pair < 3; ++pair) {
+                const int i = pair / 2, j = 2 - (pair == 0), k = 3 - i - j;
+                const float off = C[3 * i + j], ratio = (C[4 * j] - C[4 * i]) / (2.0f * off);
+                const float size = 1.0f / (wp::abs(ratio) + wp::sqrt(ratio * ratio + 1.0f));
+                const float t = off == 0.0f ? 0.0f : ratio < 0.0f ? -size : size;
+                const float c = 1.0f / wp::sqrt(t * t + 1.0f), one = C[3 * i + k], other = C[3 * j + k];
+                C[4 * i] -= t * off; C[4 * j] += t * off; C[3 * i + j] = C[3 * j + i] = 0.0f;
+                C[3 * i + k] = C[3 * k + i] = c * (one - t * other);
+                C[3 * j + k] = C[3 * k + j] = c * (other + t * one);
+                for (int r = 0; r < 3; ++r) {
+                    const float x = V[3 * r + i], y = V[3 * r + j];
+                    V[3 * r + i] = c * (x - t * y); V[3 * r + j] = c * (y + t * x);
+                }
+            }
+        for (int i = 0; i < 3; ++i) s[i] = wp::sqrt(wp::max(C[4 * i], 1.0e-6f));
+    };
+    auto product = [](const float* A, const float* B, float* C) {
+        #pragma unroll
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+    };
+    auto add_turned = [](const float* U, const float* A, const float* V, float* P) {  // P += U A Vᵀ
+        float X[9];
+        #pragma unroll
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                X[3 * i + j] = A[3 * i] * V[3 * j] + A[3 * i + 1] * V[3 * j + 1] + A[3 * i + 2] * V[3 * j + 2];
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                P[3 * i + j] += U[3 * i] * X[j] + U[3 * i + 1] * X[3 + j] + U[3 * i + 2] * X[6 + j];
+    };
+"""
+
 _FORCE = """
     float U[NODES][3], out[NODES][3], total = 0.0f;
     load(u.data, U);
@@ -156,20 +206,28 @@ _FORCE = """
         const float more = grown(F);
         F[0] += 1.0f; F[4] += 1.0f; F[8] += 1.0f;
         cofactors(F, C);
-        LAW
         const float low = LEAST - 1.0f - more, held = low > 0.0f ? 3.0f * k[3] * low * low : 0.0f;
-        const float s = k[1] * more - k[0] - held + shared;
+        const float push = k[1] * more - k[0] - held + shared;
         #pragma unroll
-        for (int i = 0; i < 9; ++i) P[i] = 2.0f * w1 * F[i] + s * C[i];
-        SECOND
+        for (int i = 0; i < 9; ++i) P[i] = push * C[i];
+        LAW
         give(t, P, -stiffness.data[w] * geometry[10 * t + 9], out);
     }
     STORE
 """
-_FORCE_SECOND = """
+_STRESS = """
+        for (int i = 0; i < 9; ++i) P[i] += 2.0f * w1 * F[i];
+"""
+_STRESS_SECOND = """
         float Q[9];
         both(C, F, Q);
         for (int i = 0; i < 9; ++i) P[i] += 2.0f * w2 * Q[i];
+"""
+_STRESS_OF_STRETCHES = """
+        float A[9], FV[9];  // F V diag(slope / s) Vᵀ
+        product(F, V, FV);
+        for (int i = 0; i < 9; ++i) A[i] = i % 4 == 0 ? slopes[i / 4] / s[i / 4] : 0.0f;
+        add_turned(FV, A, V, P);
 """
 
 _PRODUCT = """
@@ -189,13 +247,12 @@ _PRODUCT = """
         F[0] += 1.0f; F[4] += 1.0f; F[8] += 1.0f;
         cofactors(F, C);
         both(F, D, E);
-        LAW
         const float low = LEAST - 1.0f - more, beyond = low > 0.0f ? low : 0.0f;
-        const float s = k[1] * more - k[0] - 3.0f * k[3] * beyond * beyond + shared;
-        const float swell = (k[1] + 6.0f * k[3] * beyond) * inner(C, D), stretch = 4.0f * w11 * inner(F, D);
+        const float push = k[1] * more - k[0] - 3.0f * k[3] * beyond * beyond + shared;
+        const float swell = (k[1] + 6.0f * k[3] * beyond) * inner(C, D);
         #pragma unroll
-        for (int i = 0; i < 9; ++i) P[i] = 2.0f * w1 * D[i] + stretch * F[i] + swell * C[i] + s * E[i];
-        SECOND
+        for (int i = 0; i < 9; ++i) P[i] = swell * C[i] + push * E[i];
+        LAW
         give(t, P, geometry[10 * t + 9], out);
         give(t, C, geometry[10 * t + 9], slope);
     }
@@ -210,17 +267,44 @@ _PRODUCT = """
     PRESSED
     STORE
 """
-_PRODUCT_SECOND = """
+_CHANGE = """
+        const float along = 4.0f * w11 * inner(F, D);
+        for (int i = 0; i < 9; ++i) P[i] += 2.0f * w1 * D[i] + along * F[i];
+"""
+_CHANGE_SECOND = """
         float Q[9], R[9];
         both(E, F, Q);
         both(C, D, R);
         for (int i = 0; i < 9; ++i) P[i] += 2.0f * w2 * (Q[i] + R[i]);
-        MIXED
 """
-_PRODUCT_MIXED = """
+_CHANGE_MIXED = """
         both(C, F, Q);
         const float one = 4.0f * inner(F, D), two = 4.0f * inner(Q, D);
         for (int i = 0; i < 9; ++i) P[i] += w12 * two * F[i] + (w12 * one + w22 * two) * Q[i];
+"""
+_CHANGE_OF_STRETCHES = """
+        // In the principal frame only (ii, jj), (ij, ij) and (ij, ji) answer each other.
+        float U[9], X[9], Y[9], A[9];
+        product(F, V, U);
+        product(D, V, X);
+        for (int i = 0; i < 9; ++i) U[i] /= s[i % 3];
+        #pragma unroll
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) Y[3 * i + j] = U[i] * X[j] + U[3 + i] * X[3 + j] + U[6 + i] * X[6 + j];
+        #pragma unroll
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) {
+                if (i == j) {
+                    A[4 * i] = bends[3 * i] * Y[0] + bends[3 * i + 1] * Y[4] + bends[3 * i + 2] * Y[8];
+                    continue;
+                }
+                const float gap = s[i] - s[j], whole = s[i] + s[j];
+                const float alike = 0.5f * (bends[4 * i] + bends[4 * j]) - bends[3 * i + j];
+                const float shear = wp::abs(gap) > ALIKE * whole ? (slopes[i] - slopes[j]) / gap : alike;
+                const float turn = (slopes[i] + slopes[j]) / whole;
+                A[3 * i + j] = 0.5f * ((shear + turn) * Y[3 * i + j] + (shear - turn) * Y[3 * j + i]);
+            }
+        add_turned(U, A, V, P);
 """
 
 _PRESSED = """
@@ -317,31 +401,46 @@ _LIMIT = """
 """
 
 
-_SLOPES = ("w1", "w2", "w11", "w12", "w22")
-"""Derivatives of the energy by I₁ and I₂ as they are called in C++."""
-
-
-def _slopes(form: Form) -> list[Formula]:
-    return [*form.slopes, *form.bends]
-
-
-def _law(forms: tuple[Form, ...]) -> str:
-    """C++ that finds the derivatives of the energy from the constants k of a material, whose law is one of several."""
-    text = "const float i1 = square(F), i2 = square(C); float w1, w2, w11, w12, w22;"
+def _law(forms: tuple[Form, ...], *, change: bool) -> str:
+    """C++ that adds to P what the law of a cell answers, or how that changes with D; its number is among constants."""
+    text = ""
     for number, form in enumerate(forms):
-        names = {"i1": "i1", "i2": "i2"} | {f"k{place}": f"k[{FIRST + 1 + place}]" for place in range(form.count)}
-        lines, called = in_cpp(_slopes(form), names, "float")
         chosen = f"if (k[{FIRST}] == {float(number)}f)" if len(forms) > 1 else ""
-        text += f"\n{chosen} {{\n{lines}\n" + " ".join(map("{} = {};".format, _SLOPES, called)) + "\n}"
+        text += (
+            f"{chosen} {{\n{(_in_invariants if form.of == 'invariants' else _in_stretches)(form, change=change)}\n}}\n"
+        )
     return text
 
 
-def _depends(forms: tuple[Form, ...], places: slice) -> bool:
-    """Whether some of the derivatives of some law are not 0."""
-    return any(slope.number != 0.0 for form in forms for slope in _slopes(form)[places])
+def _named(form: Form) -> dict[str, str]:
+    """What the constants of a law are called."""
+    return {f"k{place}": f"k[{FIRST + 1 + place}]" for place in range(form.count)}
 
 
-def _snippet(body: str, shape: Shape, forms: tuple[Form, ...] = (), second: str = "", *, pressed: bool = False) -> str:
+def _in_invariants(form: Form, *, change: bool) -> str:
+    lines, called = in_cpp([*form.slopes, *form.bends], _named(form) | {"i1": "i1", "i2": "i2"}, "float")
+    names = zip(("w1", "w2", "w11", "w12", "w22"), called, strict=True)
+    text = f"const float i1 = square(F), i2 = square(C);\n{lines}\n"
+    text += " ".join(f"const float {name} = {value};" for name, value in names)
+    text += _CHANGE if change else _STRESS
+    if form.slopes[1].number != 0.0:
+        text += _CHANGE_SECOND if change else _STRESS_SECOND
+        if change and any(bend.number != 0.0 for bend in form.bends[1:]):
+            text += _CHANGE_MIXED
+    return text
+
+
+def _in_stretches(form: Form, *, change: bool) -> str:
+    rows = (0, 1, 2, 1, 3, 4, 2, 4, 5)  # of a symmetric matrix
+    names = _named(form) | {f"s{axis}": f"s[{axis}]" for axis in range(3)}
+    lines, called = in_cpp([*form.slopes, *(form.bends[row] for row in rows)], names, "float")
+    text = f"float V[9], s[3];\nprincipal(F, V, s);\n{lines}\nconst float slopes[3] = {{{', '.join(called[:3])}}};"
+    if not change:
+        return text + _STRESS_OF_STRETCHES
+    return text + f"\nconst float bends[9] = {{{', '.join(called[3:])}}};" + _CHANGE_OF_STRETCHES
+
+
+def _snippet(body: str, shape: Shape, law: str = "", *, pressed: bool = False) -> str:
     """C++ for cells of a shape."""
     places = "const Corners* tets = (const Corners*)(group.places.data + 4 * TETS * (size_t)c);"
     if shape.places is not None:
@@ -351,16 +450,16 @@ def _snippet(body: str, shape: Shape, forms: tuple[Form, ...] = (), second: str 
         "PLACES": places,
         "PRESSED": _PRESSED if pressed else "",
         "STORE": _STORE,
-        "LAW": _law(forms),
-        "SECOND": second if _depends(forms, slice(1, 2)) else "",
-        "MIXED": _PRODUCT_MIXED if _depends(forms, slice(3, 5)) else "",
+        "LAW": law,
         "TETS": str(shape.tetrahedra),
         "NODES": str(shape.nodes),
         "LEAST": f"{LEAST_VOLUME}f",
         "LOWEST": f"{LEAST_MOVED}f",
         "TRIES": str(TRIES),
+        "SWEEPS": str(SWEEPS),
+        "ALIKE": f"{ALIKE}f",
     }
-    text = _HEAD + body
+    text = _HEAD + (_PRINCIPAL if "principal" in law else "") + body
     for word, value in words.items():
         text = text.replace(word, value)
     return text
@@ -370,7 +469,7 @@ def _snippet(body: str, shape: Shape, forms: tuple[Form, ...] = (), second: str 
 def force_kernel(shape: Shape, forms: tuple[Form, ...]) -> Any:
     """Forces on the nodes of cells, and what the changes of volume that they share cost."""
 
-    @wp.func_native(_snippet(_FORCE, shape, forms, _FORCE_SECOND))
+    @wp.func_native(_snippet(_FORCE, shape, _law(forms, change=False)))
     def forces(
         c: int,
         w: int,
@@ -401,7 +500,7 @@ def force_kernel(shape: Shape, forms: tuple[Form, ...]) -> Any:
 def product_kernel(shape: Shape, forms: tuple[Form, ...], *, pressed: bool) -> Any:
     """The tangent of cells, and of pressure on some of their faces, times a vector."""
 
-    @wp.func_native(_snippet(_PRODUCT, shape, forms, _PRODUCT_SECOND, pressed=pressed))
+    @wp.func_native(_snippet(_PRODUCT, shape, _law(forms, change=True), pressed=pressed))
     def product(
         c: int,
         w: int,
