@@ -158,7 +158,7 @@ def test_controllers_drive_voxels() -> None:
     np.testing.assert_allclose(commands, network.act(0.19, seen, 4), rtol=1e-4)
     plain = control.DistributedMLP([], signals=0, hidden=(3,), driving=control.Sine(3.0))
     each = plain.with_parameters(rng.normal(size=plain.weights_needed(4, [3] * 4)))
-    commands, seen = driven(each, voxels3d.velocity_of(each=True))
+    commands, seen = driven(each, voxels3d.position_of(each=True))
     one = control.MLP(each.parameters, hidden=(3,), driving=control.Sine(3.0))
     np.testing.assert_allclose(commands, [one.act(0.19, own, 1)[0] for own in seen.reshape(4, 3)], rtol=1e-4)
     assert np.ptp(commands) > 0.0
