@@ -112,7 +112,8 @@ def require_parameters(given: Any, kinds: Mapping[str, Any] | None = None) -> No
         given: The parameters.
         kinds: Types of those that are looked at, by name; None takes all, by their annotations.
     """
-    kinds = _kinds(type(given)) if kinds is None else kinds
+    of: Any = type(given)
+    kinds = _kinds(of) if kinds is None else kinds
     for one in (each for each in fields(given) if each.name in kinds):
         value = vars(given)[one.name]
         words, kind = _taken_apart(kinds[one.name])

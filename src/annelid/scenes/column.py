@@ -13,7 +13,7 @@ from annelid.core.measurement import Measurement
 from annelid.core.parameters import SEEDS, Checked, parameter
 from annelid.core.simulation import Simulation
 from annelid.grains.filling import fill
-from annelid.grains.heaps import Heap, heap
+from annelid.scenes.support.heaps import Heap, heap
 from annelid.shapes import Cylinder, Rigid, Surface, ground, tube
 
 _WALL = 0.12  # thickness of the wall over the radius of the column

@@ -66,11 +66,6 @@ def require_step(name: str, value: float | Auto) -> float | Auto:
     return require_positive(name, value)
 
 
-def step_or(name: str, value: float | Auto, default: float) -> float:
-    """The value as a float if it is finite and above 0, or the default, which "auto" stands for."""
-    return default if isinstance(value, str) and value == "auto" else require_positive(name, value)
-
-
 def require_positive(name: str, value: float) -> float:
     """The value as a float if it is finite and above 0."""
     try:

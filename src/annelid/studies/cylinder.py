@@ -25,7 +25,6 @@ from annelid.shapes import TriangleMesh
 from annelid.shapes.lattice import Lattice
 from annelid.springs.equilibrium import equilibrium
 from annelid.springs.quasi import quasi_lattice
-from annelid.springs.skin import Skin
 from annelid.springs.stiffness import lattice_stiffness
 from annelid.springs.volume import VolumeTerm, split_moduli
 from annelid.studies.support.measured_cylinder import (
@@ -41,6 +40,7 @@ from annelid.studies.support.measured_cylinder import (
     upright,
 )
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.skin import Skin
 from annelid.studies.support.surfaces import surface_error
 
 _TABLE = "Cronos, Table 1: mass-spring 1.68 (Cronos), 0.75 (Marchal), FEM 0.63, 2.87, 18.60"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annelid.core.errors import InvalidValue
-from annelid.grains.heaps import heap, together
+from annelid.scenes.support.heaps import heap, together
 
 SIZE = 0.02
 

@@ -9,7 +9,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes import Sphere
 from annelid.springs.body import Body
 from annelid.springs.build import sphere
-from annelid.springs.skin import Skin
+from annelid.studies.support.skin import Skin
 
 
 @pytest.fixture
