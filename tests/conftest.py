@@ -33,7 +33,6 @@ _take_one_core()
 _hear_interrupts()
 gc.disable()  # until all tests are collected: a fifth of that time went into looking for garbage among modules
 os.environ.setdefault("ANNELID_CHECK_LOCKS", "1")  # locks taken out of order are found, not only when they hang
-os.environ.setdefault("ANNELID_CHECK_KERNELS", "1")  # what is rewritten compiles, and does not give way
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # pyribs would compile for seconds what runs for milliseconds
 
 import warp as wp  # noqa: E402 - after the core is taken

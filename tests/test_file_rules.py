@@ -23,10 +23,9 @@ METHODS = {"open", "read_text", "read_bytes", "write_text", "write_bytes"}
 
 KNOWN = {
     "core/files.py": "here it is done",
-    "core/compiled_functions.py": "source of a kernel that Warp has just written into a folder of its own",
     "core/device.py": "the null device",
     "core/file_locks.py": "files that are locked, which are not read",
-    "core/lean_headers.py": "headers of Warp",
+    "core/warp_build/lean_headers.py": "headers of Warp",
     "core/memory.py": "what the system says of memory",
     "core/recording/recorder.py": "recordings grow, and are locked while they do",
     "commands/support/terminal.py": "streams of the process",

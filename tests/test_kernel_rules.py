@@ -286,6 +286,27 @@ def test_statics_make_no_kernels() -> None:
     assert called & made == set()
 
 
+def in_the_module_of_its_file(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    found = [text for d in node.decorator_list if (text := ast.unparse(d)).startswith("wp.")]
+    return bool(found) and "module=" not in found[0]
+
+
+def test_nothing_is_added_to_a_module_while_its_kernels_are_loaded() -> None:
+    """Makers add functions to the module of their file whenever they are called, also by another thread."""
+    shared = [
+        f"{source.name}:{node.name}"
+        for source in sources()
+        if any(
+            in_the_module_of_its_file(each) for function in source.functions.values() for each in statements(function)
+        )
+        for node in source.functions.values()
+        if is_decorated(node, "wp.kernel") and in_the_module_of_its_file(node)
+    ]
+    assert shared == [], 'these need wp.kernel(module="unique")'
+
+
 def test_outputs_are_named_and_come_last() -> None:
     found = {f"{scope.source.name}:{function.name}": rule_breaks(function, scope) for function, scope in kernels()}
     assert len(found) > 100  # so many kernels were read

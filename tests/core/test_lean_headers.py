@@ -1,17 +1,20 @@
-"""Kernels that name nothing of meshes and tiles are compiled with a header that has none of them."""
+"""Kernels of this package that name nothing of meshes and tiles are compiled with a header that has none of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import warp as wp
 
-from annelid.core.lean_headers import _folder, _Leaning, lean_header
+from annelid.core.kernels.arrays import pick_points
+from annelid.core.warp_build import lean_headers
+from annelid.core.warp_build.lean_headers import _folder, _generate, compile_lean, lean_header
 
 NATIVE = Path(wp.__file__).parent / "native"
 PLAIN = '#define WP_NO_BFLOAT16\n#include "builtin.h"\n#include "deterministic.h"\nvar_0 = wp::add(var_1, var_2);\n'
-RELEASE = {"mode": "release", "verify_fp": False}
+RELEASE = {"mode": "release", "verify_fp": False, "cpu_compiler_flags": "-march=native"}
 
 
 @pytest.fixture
@@ -28,9 +31,18 @@ def test_the_header_has_sums_but_no_tiles() -> None:
     assert text.count("#pragma once") == 1
 
 
+def generated(source: str, *, is_cpu: bool = True, **options: Any) -> tuple[str, str]:
+    """The source and flags of a module for which Warp gives that source."""
+    given = RELEASE | options
+    found, *rest = _generate(lambda _options, _is_cpu: (source, "cpp", {}), given, is_cpu)
+    assert rest == ["cpp", {}]
+    return found, given["cpu_compiler_flags"]
+
+
 def test_a_plain_kernel_gets_it(cache: Path) -> None:
-    folder = _folder(PLAIN, RELEASE)
-    assert folder is not None
+    source, flags = generated(PLAIN)
+    assert source == PLAIN.replace('#include "deterministic.h"\n', "")
+    folder = Path(flags.removeprefix("-march=native -iquote "))
     assert folder.parent == cache
     assert [file.name for file in folder.iterdir()] == ["builtin.h"]
 
@@ -38,14 +50,15 @@ def test_a_plain_kernel_gets_it(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options"),
     [
-        (PLAIN + "var_3 = wp::mesh_query_point(var_4);\n", RELEASE),
-        (PLAIN.removeprefix("#define WP_NO_BFLOAT16\n"), RELEASE),
-        (PLAIN, {"mode": "debug", "verify_fp": False}),
-        (PLAIN, {"mode": "release", "verify_fp": True}),
+        (PLAIN + "var_3 = wp::mesh_query_point(var_4);\n", {}),
+        (PLAIN.removeprefix("#define WP_NO_BFLOAT16\n"), {}),
+        (PLAIN, {"mode": "debug"}),
+        (PLAIN, {"verify_fp": True}),
+        (PLAIN, {"is_cpu": False}),
     ],
 )
-def test_others_get_all(cache: Path, source: str, options: dict[str, object]) -> None:
-    assert _folder(source, options) is None
+def test_others_get_all(cache: Path, source: str, options: dict[str, Any]) -> None:
+    assert generated(source, **options) == (source, "-march=native")
 
 
 def test_a_header_that_is_written_again_has_the_same_date(cache: Path) -> None:
@@ -75,15 +88,29 @@ def test_folders_that_flags_or_files_cannot_have(tmp_path: Path, monkeypatch: py
         assert _folder(PLAIN, RELEASE) is None
 
 
-def test_what_cannot_be_compiled_gets_all(cache: Path) -> None:
-    path = cache / "kernel.cpp"
-    path.write_text(PLAIN)
-    built = []
+@wp.kernel(module="unique", enable_backward=False)
+def foreign(values: wp.array[wp.int32]):
+    values[wp.tid()] = 7
 
-    def build(_target: str, source: str, *, extra_flags: str, **_options: object) -> None:
-        built.append(("-iquote" in extra_flags, Path(source).read_text()))
-        if "-iquote" in extra_flags:
-            raise RuntimeError("no")
 
-    _Leaning(build)("kernel.o", str(path), extra_flags="-march=native", **RELEASE)
-    assert built == [(True, PLAIN.replace('#include "deterministic.h"\n', "")), (False, PLAIN)]
+@pytest.mark.skipif(not lean_headers.is_on(), reason="all kernels are compiled as Warp does it")
+def test_only_modules_of_this_package_get_it() -> None:
+    compile_lean()
+    changed = [name for name, module in wp._src.context.user_modules.items() if "_run_codegen" in vars(module)]
+    assert pick_points.module.name in changed
+    assert foreign.module.name not in changed
+
+
+def test_other_versions_of_warp_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANNELID_PLAIN_WARP", "0")
+    assert lean_headers.is_on() == (wp.__version__ in lean_headers.TESTED)
+    monkeypatch.setattr(lean_headers, "TESTED", ("1.18.0",))
+    monkeypatch.setattr(lean_headers, "_looked_through", 0)
+    compile_lean()
+    assert lean_headers._looked_through == 0
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_it_can_be_switched_off(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANNELID_PLAIN_WARP", value)
+    assert not lean_headers.is_on()

@@ -1,4 +1,4 @@
-"""Kernels that several threads need at the same time are made and loaded once."""
+"""Kernels that several threads need at the same time are made once, and loaded by each of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 import warp as wp
-from warp._src.context import Module
 
-from annelid.core.kernels import loading
-from annelid.core.kernels.loading import load_in_turn, once
+from annelid.core.kernels.loading import once
 
-from ..threads import bounded, forked, script, together
+from ..threads import forked, script, together
 
 ALL_AT_ONCE = """
 import threading
@@ -79,35 +77,21 @@ def fresh_kernel(number: int) -> Any:
     return add
 
 
-def test_a_kernel_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_are_compiled_loaded_and_run_by_several_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))  # a cold one
     kernels = [fresh_kernel(number) for number in range(2)]
-    begin, arrays = threading.Barrier(6), [wp.zeros(3, dtype=wp.float64, device="cpu") for _ in range(6)]
+    begin, arrays = threading.Barrier(4), [wp.zeros(3, dtype=wp.float64, device="cpu") for _ in range(4)]
 
-    def load(rank: int) -> Any:
+    def load(rank: int) -> None:
         begin.wait()
-        wp.launch(kernels[rank % 2], 3, [arrays[rank]], device="cpu")
-        return kernels[rank % 2].module.load("cpu", block_dim=1)
+        kept = wp.launch(kernels[rank % 2], 3, [arrays[rank]], device="cpu", record_cmd=True)
+        for _ in range(50):  # also after another thread has loaded the same module
+            kept.launch()
 
-    loaded = together(*[lambda rank=rank: load(rank) for rank in range(6)])  # type: ignore[misc]
-    assert len({id(each) for each in loaded}) == 2
-    assert [array.numpy().tolist() for array in arrays] == 3 * [[0.0] * 3, [1.0] * 3]
-
-
-def test_who_has_a_kernel_does_not_wait_for_others() -> None:
-    kernel = fresh_kernel(7)
-    array = wp.zeros(1, dtype=wp.float64, device="cpu")
-    wp.launch(kernel, 1, [array], device="cpu")
-    with loading._LOADING:  # somebody compiles
-        bounded(lambda: wp.launch(kernel, 1, [array], device="cpu"))
-    assert array.numpy()[0] == 14.0
-
-
-def test_warp_loads_by_way_of_it() -> None:
-    found = Module.load
-    assert hasattr(found, "__wrapped__")
-    load_in_turn()  # a second time changes nothing
-    assert Module.load is found
+    together(*[lambda rank=rank: load(rank) for rank in range(4)])  # type: ignore[misc]
+    assert [array.numpy().tolist() for array in arrays] == 2 * [[0.0] * 3, [50.0] * 3]
 
 
 def test_what_is_made_once_is_made_once_for_all_threads() -> None:
@@ -140,16 +124,16 @@ def test_what_fails_is_made_again() -> None:
     assert [make(), make(), len(times)] == [3, 3, 2]
 
 
-def test_a_process_forked_while_a_kernel_is_loaded_can_load_its_own() -> None:
+def test_a_process_forked_while_a_kernel_is_made_can_make_its_own() -> None:
     held, go_on = threading.Event(), threading.Event()
 
-    def load() -> None:
-        with loading._LOADING:
-            held.set()
-            go_on.wait(0.2)
+    @once
+    def make_slowly() -> None:
+        held.set()
+        go_on.wait(0.2)
 
-    thread = threading.Thread(target=load)
+    thread = threading.Thread(target=make_slowly)
     thread.start()
     assert held.wait(60.0)
-    assert forked(lambda: fresh_kernel(11).module.load("cpu", block_dim=1) is not None)
+    assert forked(lambda: once(fresh_kernel)(11).module.load("cpu", block_dim=1) is not None)
     thread.join()

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 
 import warp as wp
 
-from annelid.core.compiled_functions import call_by_reference
 from annelid.core.errors import DeviceUnavailable, InvalidValue
-from annelid.core.kernels.loading import load_in_turn
-from annelid.core.lean_headers import include_less
 from annelid.core.parameters import Checked, parameter
+from annelid.core.warp_build.lean_headers import compile_lean
 
 
 def _start_warp() -> None:
@@ -54,9 +52,6 @@ def _init() -> None:
 
 
 _start_warp()
-call_by_reference()
-include_less()
-load_in_turn()
 
 _UNDISTURBED = threading.RLock()
 _MOST_THREADS = 4096  # more than any machine has
@@ -77,6 +72,7 @@ def device(name: str | wp.Device = "auto") -> wp.Device:
     Args:
         name: "auto" (the first CUDA device, or the CPU where there is none), "cpu", "cuda" or "cuda:1".
     """
+    compile_lean()  # before the first kernel of a simulation is loaded
     if isinstance(name, wp.Device):
         return name
     if not isinstance(name, str):

@@ -177,7 +177,7 @@ def cell_kernel(mean: bool) -> Any:
     return sum_cells
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def foresee_dilations(
     offset: int,
     move: wp.array[wp.vec3d],

@@ -113,7 +113,7 @@ def sum_kernel(tile: int, many: int) -> Any:
     return sum_rows
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def gather_rows(
     first: int,
     targets: wp.array[wp.int32],
@@ -130,7 +130,7 @@ def gather_rows(
     vectors[row, column] = total
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def transpose_tiles(tile: int, first: int, targets: wp.array[wp.int32], numbers: wp.array[f64]):
     """Tiles from `first` on, transposed into the room of others."""
     n, r, c = wp.tid()

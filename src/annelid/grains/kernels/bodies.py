@@ -290,7 +290,7 @@ def point_kernel(features: Features) -> wp.Kernel:
     return press_points
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def note_speeds(lists: Lists, bodies: Bodies):
     b = wp.tid()
     world = bodies.forms[b].world

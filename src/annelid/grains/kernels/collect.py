@@ -36,7 +36,7 @@ def note_guest(i: int, parameters: Parameters, grains: Grains, lists_out: Lists)
         lists_out.guest_rows[guest] = i
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def note_guests(parameters: Parameters, grains: Grains, lists_out: Lists):
     """Tell in which rows guests are."""
     note_guest(wp.tid(), parameters, grains, lists_out)

@@ -112,7 +112,7 @@ def given_to(features: Features) -> wp.Function:
     return given
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def expect_commands(lists: Lists, bodies: Bodies):
     """Let contacts reckon with what driven bodies are told to do in the next step, after commands may have come."""
     b, n = wp.tid()  # a thread for each of the six numbers of a body: none waits for the others

@@ -190,7 +190,7 @@ def team_solve(features: Features) -> wp.Function:
             for w in range(parameters.worlds):
                 close_step(w, most, parameters, lists)
 
-    @wp.func
+    @wp.func(inline=False)
     def solve(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, step: int, most: int, parameters: Parameters,
         a: Grains, b: Grains, lists: Lists, bodies: Bodies, shares: wp.array[wp.int32], claims: wp.array[wp.int32],
@@ -411,7 +411,7 @@ def complete_kernel(features: Features) -> wp.Kernel:
     return complete_grains
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def next_pair(most: int, lists: Lists):
     """Ask whether another pair of sweeps follows the one before."""
     pair = lists.pair[0] + 1

@@ -41,12 +41,12 @@ class Table:
     changes: wp.array[wp.vec4]  # of the velocity of each [m/s], and its contacts
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def clear(table_out: Table):
     table_out.heads[wp.tid()] = -1
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def insert(parameters: Parameters, table: Table):
     """Algorithm 2: its loop of compare-and-swap is an exchange."""
     i = wp.tid()

@@ -309,13 +309,13 @@ def list_bodies_kernel(features: Features) -> wp.Kernel:
     return list_bodies
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def hand_on_all(grains: Grains, grains_out: Grains):
     """What an odd number of sweeps does that are skipped (CUDA)."""
     hand_back(wp.tid(), grains, grains_out)
 
 
-@wp.kernel
+@wp.kernel(module="unique", enable_backward=False)
 def finish_batch(turns: int, lists: Lists):
     """Count the steps that were done (CUDA)."""
     close_batch(lists.flags[wp.static(DONE)], turns - 1, lists)

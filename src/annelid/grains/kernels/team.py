@@ -76,7 +76,7 @@ def team_refresh(features: Features) -> wp.Function:
     tracked, bouncing, many = features.tracked, features.bouncing, features.worlds
     touchable = bool(features.kinds)
 
-    @wp.func
+    @wp.func(inline=False)
     def refresh(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, low: int, high: int,
         parameters: Parameters, here: Grains, old: Grains, lists: Lists, kept: Lists, bodies: Bodies,
@@ -189,7 +189,7 @@ def team_step(features: Features) -> wp.Function:
     tracked, with_points, tolerant = features.tracked, features.points, features.tolerant
     alone, each = features.method != "nonsmooth", barriers(features)
 
-    @wp.func
+    @wp.func(inline=False)
     def take(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, step: int, sweeps: int,
         flips: int, turn: int, parameters: Parameters, a: Grains, b: Grains, lists: Lists, bodies: Bodies,

@@ -82,7 +82,7 @@ def refresh_team(types: Layout) -> wp.Function:
     vec4, Contacts = types.vec4, types.Contacts
     insert, collect = _insert(types), collect_list(types)
 
-    @wp.func
+    @wp.func(inline=False)
     def refresh(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, stamp: int,
         contacts: wp.array[Contacts], positions: wp.array[vec4],
@@ -129,7 +129,7 @@ def refresh_kernels(types: Layout) -> tuple[wp.Kernel, wp.Kernel]:
     return clear, link
 
 
-@wp.kernel(enable_backward=False)
+@wp.kernel(module="unique", enable_backward=False)
 def clear_stamps(stamps_out: wp.array[wp.int32]):
     """No lists are stale yet. A kernel, since memory cannot be set in a branch of a graph, where steps may be."""
     stamps_out[wp.tid()] = 0

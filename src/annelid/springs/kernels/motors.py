@@ -209,7 +209,7 @@ def drive_team(types: Layout, value: Any, steers: bool) -> wp.Function:
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     drive = motor_pass(types, value, steers, 1)
 
-    @wp.func
+    @wp.func(inline=False)
     def drive_all(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, moment: wp.float64,
         model: Arrays, work: Work, positions: wp.array[vec4], velocities: wp.array[vec3],

@@ -205,7 +205,7 @@ def measure_team(types: Layout) -> wp.Function:
     real, vec3, vec4, Sand = types.real, types.vec3, types.vec4, types.Sand
     measure, press = _facet(types), _press(types)
 
-    @wp.func
+    @wp.func(inline=False)
     def measure_all(
         rank: int,
         size: int,

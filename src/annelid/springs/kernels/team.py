@@ -216,7 +216,7 @@ def one_pass(features: Features) -> wp.Function:
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
 
-    @wp.func
+    @wp.func(inline=False)
     def one_step(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
@@ -236,7 +236,7 @@ def _two_passes(features: Features) -> wp.Function:
     drift, kick = (_sweep(features, kind) for kind in features.passes)
     before_drift, before_kick = (_ready(features, kind) for kind in features.passes)
 
-    @wp.func
+    @wp.func(inline=False)
     def one_step(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
@@ -259,7 +259,7 @@ def _four_passes(features: Features) -> wp.Function:
     first, second, third, fourth = (_sweep(features, kind) for kind in features.passes)
     before_first, before_second, before_third, before_fourth = (_ready(features, kind) for kind in features.passes)
 
-    @wp.func
+    @wp.func(inline=False)
     def one_step(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
@@ -289,7 +289,7 @@ def _substepped(features: Features) -> wp.Function:
     outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
     ready = _ready(features, "outer")
 
-    @wp.func
+    @wp.func(inline=False)
     def one_step(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,

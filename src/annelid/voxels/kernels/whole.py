@@ -66,7 +66,7 @@ def whole_kernel(real: type, quantity: str) -> wp.Kernel:
     return whole
 
 
-@wp.kernel(enable_backward=False)
+@wp.kernel(module="unique", enable_backward=False)
 def read_peaks(
     peaks: wp.array[wp.vec4d],
     totals: wp.array2d[wp.float64],

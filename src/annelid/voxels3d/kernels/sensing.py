@@ -264,7 +264,7 @@ def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel
     return read
 
 
-@wp.kernel(enable_backward=False)
+@wp.kernel(module="unique", enable_backward=False)
 def scaled_sum(
     sums: wp.array2d[Sums], scales: wp.array[wp.float64], count: int, first: int, readings_out: wp.array2d[wp.float32]
 ):

@@ -1,8 +1,11 @@
-"""Warp's headers for the CPU without those that few kernels use.
+"""Kernels of this package for the CPU, compiled with a header of Warp's that lacks what few kernels use.
 
-Half of Warp's headers are about tiles, meshes, volumes, textures and the like. Every kernel pays for them, also where
-they were compiled before: a tenth of a second, of which a small kernel has two, because the compiler looks through all
-functions of a name for each sum and product. Kernels that name nothing of them get one header with the rest here.
+Half of Warp's headers are about tiles, meshes, volumes, textures and the like. Every process that compiles reads all of
+them once, in five seconds, and every kernel pays for them again: the compiler looks through all functions of a name for
+each sum and product. Kernels of this package that name nothing of them get one header with the rest here.
+
+This acts on modules of this package only, and on the versions of Warp for which it was tested. With
+`ANNELID_PLAIN_WARP=1` in the environment all kernels are compiled as Warp does it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
 
+TESTED = ("1.19.0",)
+"""Versions of Warp whose headers and modules are known; with any other one nothing is changed."""
+
 LEFT_OUT = re.compile(r"(mesh|bvh|volume|texture|noise|tile\w*)\.h")
 """Headers that only kernels need which name something of them."""
 
@@ -34,46 +40,52 @@ struct tile_shared_storage_t { };  // the memory of tiles, of which there are no
 static tile_shared_storage_t* shared_tile_storage;
 }
 """
+_OWN = __name__.partition(".")[0] + "."
+_looked_through = 0
 
 
-def include_less() -> None:
-    """Let kernels for the CPU that can do so include the lean header; nothing where Warp builds otherwise."""
-    try:
-        from warp._src import build  # Warp has no public way to come between
+def is_on() -> bool:
+    """Whether kernels are compiled with the lean header under this version of Warp, in this environment."""
+    import warp as wp
 
-        given = build.build_cpu
-    except (ImportError, AttributeError):  # another Warp: slower, not broken
+    return wp.__version__ in TESTED and os.environ.get("ANNELID_PLAIN_WARP", "0") in ("", "0")
+
+
+def compile_lean() -> None:
+    """Let the modules of this package that Warp has by now be compiled with the lean header."""
+    global _looked_through
+    if not is_on():
         return
-    if not isinstance(given, _Leaning):
-        build.build_cpu = _Leaning(given)
+    import warp as wp  # here: `core.device`, which starts it quietly, comes first
+
+    modules = list(wp._src.context.user_modules.values())  # none is ever taken away
+    for module in modules[_looked_through:]:
+        if _is_own(module) and "_run_codegen" not in vars(module):
+            module._run_codegen = functools.partial(_generate, module._run_codegen)
+    _looked_through = len(modules)
 
 
-class _Leaning:
-    """Warp's build of a CPU kernel with the lean header; with all of Warp's where that cannot be compiled."""
+def _is_own(module: Any) -> bool:
+    """Whether a module is that of a file of this package, or of a kernel from one."""
+    places = [module.name, *(kernel.func.__module__ for kernel in module.kernels.values())]
+    return any(place.startswith(_OWN) for place in places)
 
-    def __init__(self, build: Callable[..., None]) -> None:
-        self._build = build
 
-    def __call__(self, *arguments: Any, **options: Any) -> None:
-        path = Path(arguments[1])  # after that of the object file
-        given = path.read_text(encoding="utf-8")
-        folder = _folder(given, options)
-        if folder:
-            path.write_text(given.replace(_SEPARATE, ""), encoding="utf-8")
-            flags = f"{options.get('extra_flags') or ''} -iquote {folder}"  # looked through before Warp's own folder
-            try:
-                self._build(*arguments, **{**options, "extra_flags": flags})
-                return
-            except Exception:  # that is what Warp raises
-                path.write_text(given, encoding="utf-8")
-        self._build(*arguments, **options)
+def _generate(given: Callable[..., tuple[Any, ...]], options: dict[str, Any], is_cpu: bool) -> tuple[Any, ...]:
+    """The source of a module and what belongs to it, as Warp gives it, with the lean header where that has all."""
+    source, *rest = given(options, is_cpu)
+    folder = _folder(source, options) if is_cpu else None
+    if folder:
+        source = source.replace(_SEPARATE, "")
+        options["cpu_compiler_flags"] += f" -iquote {folder}"  # looked through before Warp's own folder
+    return source, *rest
 
 
 def _folder(source: str, options: dict[str, Any]) -> Path | None:
     """The folder of the lean header, where it has all that the C++ of a module names."""
     if options.get("mode") != "release" or options.get("verify_fp") or not source.startswith(_SMALL):
         return None
-    import warp as wp  # here: `core.device`, which starts it quietly, comes first
+    import warp as wp
 
     native = Path(wp.__file__).parent / "native"
     text, names, digest = _lean(native)
@@ -98,11 +110,7 @@ def _lean(native: Path) -> tuple[str, frozenset[str], str]:
 
 def lean_header(native: Path) -> str:
     """Warp's `builtin.h` in that folder with all that it includes in place, besides what is left out."""
-    try:
-        text = _inlined("builtin.h", native, set())
-    except OSError:  # another Warp: no kernel finds what it names
-        return ""
-    return f"#pragma once\n{_SMALL}{text}{_WITHOUT_TILES}"
+    return f"#pragma once\n{_SMALL}{_inlined('builtin.h', native, set())}{_WITHOUT_TILES}"
 
 
 def _inlined(name: str, folder: Path, seen: set[str]) -> str:

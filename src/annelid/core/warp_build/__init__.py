@@ -1,0 +1,1 @@
+"""How Warp builds kernels of this package, where that differs from how it builds all others."""
