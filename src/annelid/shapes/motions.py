@@ -85,7 +85,8 @@ class MotionTable:
         return min(steps, ROWS // 2 - (clock - first))
 
     def _tabulate(self, first: int) -> None:
-        rows = np.zeros(len(self.struct.moments), dtype=moving.Moment.numpy_dtype())
+        moment: Any = moving.Moment
+        rows: Any = np.zeros(len(self.struct.moments), dtype=moment.numpy_dtype())
         for rigid, form, (begin, count) in zip(self._rigids, self._forms, self.tracks.tolist(), strict=True):
             if count:
                 assert form is not None
