@@ -32,8 +32,8 @@ def test_worlds(options: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"cells": 3}, "cells that a sensor reads must be pairs"),
-        ({"cells": "trunk"}, "cells that a sensor reads must be whole numbers, not 'trunk'"),
+        ({"where": 3}, "cells that a sensor reads must be pairs"),
+        ({"where": "trunk"}, "cells that a sensor reads must be whole numbers, not 'trunk'"),
         ({"robot": "first"}, "a robot is named by its number in its world, .*, not by 'first'"),
     ],
 )

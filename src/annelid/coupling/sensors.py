@@ -9,9 +9,10 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.sums import PARTS, Sums, finish_sum
 from annelid.core.sensors import Reading, Sensor
 from annelid.core.solver import Solver as AnySolver
-from annelid.coupling.kernels.sensing import PARTS, finish_contacts, sum_contacts
+from annelid.coupling.kernels.sensing import sum_contacts
 from annelid.coupling.solids.solver import SolidSolver
 from annelid.coupling.solver import Solver
 from annelid.springs.body import Where
@@ -38,12 +39,13 @@ class SurfaceSensor(Sensor):
         places, surface = self._places(solver)
         device, worlds, count = solver.device, solver.worlds, len(places)
         members = wp.array(places.astype(np.int32), dtype=wp.int32, device=device)
-        sums = wp.zeros((worlds, PARTS), dtype=wp.vec4d, device=device)
+        sums = wp.zeros((worlds, PARTS), dtype=Sums, device=device)
         start, size, scale = (0, 3, 1.0) if self.quantity == "force" else (3, 1, 1.0 / count)
+        scales = wp.array([scale], dtype=wp.float64, device=device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             wp.launch(sum_contacts, sums.shape, [members, surface, state.contact_forces], [sums], device=device)
-            wp.launch(finish_contacts, worlds, [sums, start, size, scale, first], [out], device=device)
+            wp.launch(finish_sum, worlds, [sums, scales, start, size, first], [out], device=device)
 
         force = self.quantity == "force"
         return Reading(read, (size,), "N" if force else "", ("x", "y", "z") if force else ())

@@ -23,14 +23,12 @@ def _energies(solver: Solver, body: Obstacle | int | str | None) -> AddEnergies:
     model, device = solver.model, solver.device
     gravity = wp.vec3d(*model.world.gravity)
     lists = _uploaded(model, _numbers(solver, body))
-    counts = np.bincount(model.worlds, minlength=model.world_count)
-    rows = wp.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), dtype=wp.int32, device=device)
     guest = int(model.parameters.first_guest)
 
     def add(state: Any, sums: wp.array[Any]) -> None:
         pull = [gravity, state.variation.values]
         if body is None:
-            inputs = [rows, guest, *pull, state.names, state.positions, state.velocities, state.spins]
+            inputs = [model.first_of_world, guest, *pull, state.names, state.positions, state.velocities, state.spins]
             wp.launch(grain_energies, sums.shape, inputs, [sums], device=device)
         else:
             sums.zero_()

@@ -210,6 +210,12 @@ class Model:
             raise InvalidValue(f"{len(found)} bodies are named {name!r}: name one by the object, or by its number.")
         return found[0]
 
+    @cached_property
+    def first_of_world(self) -> wp.array[Any]:
+        """First grain of each world, and their number, on the device."""
+        rows = np.bincount(self.worlds, minlength=self.world_count)
+        return wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
+
     def fingerprint(self) -> str:
         """A hash of bed and world as they were built."""
         return self._identity

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
+from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum
 from annelid.core.numbers import is_number
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
+from annelid.core.state_view import Members, Parts, StateView, VectorSensor
 from annelid.grains.kernels import sensing as kernels
 from annelid.grains.rigid import Solid
 from annelid.grains.solver import Solver
@@ -25,16 +28,32 @@ from annelid.shapes import Obstacle
 from annelid.shapes.primitives import Box
 
 _XYZ = ("x", "y", "z")
-_UNITS = {"position": "m", "velocity": "m/s", "spin": "rad/s", "force": "N", "torque": "N m", "energy": "J"}
+_UNITS = {"position": "m", "velocity": "m/s", "energy": "J", "share": ""}
 _EVERYWHERE = 1.0e30
+
+
+_VECTORS: dict[str, Callable[[Any], wp.array[Any]]] = {
+    "position": lambda state: state.places,
+    "velocity": lambda state: state.body_velocities,
+    "spin": lambda state: state.body_spins,
+    "force": lambda state: state.forces,
+    "torque": lambda state: state.torques,
+}
+
+
+def _view(solver: Solver, sensor: VectorSensor) -> StateView:
+    """A body of each world as sensors read it."""
+    numbers = numbers_in_worlds(solver, sensor.where)
+    members = Members(solver.device, list(numbers[:, None]))
+    return StateView(lambda: members, _VECTORS[sensor.quantity], parts=1)
 
 
 @dataclass(frozen=True, eq=False)
 class BodySensor(Sensor):
-    """Reads a quantity of a body; made by `position_of` and its like.
+    """Reads how a body is turned, or whether something touches it; made by `orientation_of` and `touch_of`.
 
     Attributes:
-        quantity: "position", "velocity", "spin", "turn", "force", "torque" or "touch".
+        quantity: "turn" or "touch".
         body: The body: an obstacle as it was given, its name, or its number among the bodies of a world.
     """
 
@@ -44,38 +63,20 @@ class BodySensor(Sensor):
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of grains."""
         own, side = side_of(solver, Solver, f"{self.quantity} of a body")
-        numbers = wp.array(numbers_in_worlds(own, self.body), dtype=wp.int32, device=own.device)
-        launch = self._launch(own, numbers)
+        which = numbers_in_worlds(own, self.body)
+        numbers = wp.array(which, dtype=wp.int32, device=own.device)
+        body = own.model.bodies[int(which[0])]
+        assert isinstance(body, Solid)
+        axes = wp.quat(*Rotation.from_matrix(body.axes).inv().as_quat().tolist())
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            launch(side(state), out, first)
+            mine, launch = side(state), partial(wp.launch, dim=own.worlds, outputs=[out], device=own.device)
+            if self.quantity == "turn":
+                launch(kernels.read_turns, inputs=[numbers, axes, mine.turns, first])
+            else:
+                launch(kernels.read_touch, inputs=[numbers, mine.forces, mine.torques, first])
 
-        parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
-        return Reading(read, (max(1, len(parts)),), _UNITS.get(self.quantity, ""), parts)
-
-    def _launch(self, solver: Solver, numbers: wp.array[Any]) -> Callable[[Any, wp.array[Any], int], None]:
-        worlds, device = solver.worlds, solver.device
-        if self.quantity == "turn":
-            body = solver.model.bodies[int(numbers.numpy()[0])]
-            assert isinstance(body, Solid)
-            axes = wp.quat(*Rotation.from_matrix(body.axes).inv().as_quat().tolist())
-            return lambda state, out, first: wp.launch(
-                kernels.read_turns, worlds, [numbers, axes, state.turns, first], [out], device=device
-            )
-        if self.quantity == "touch":
-            return lambda state, out, first: wp.launch(
-                kernels.read_touch, worlds, [numbers, state.forces, state.torques, first], [out], device=device
-            )
-        rows: Callable[[Any], wp.array[Any]] = {
-            "position": lambda state: state.places,
-            "velocity": lambda state: state.body_velocities,
-            "spin": lambda state: state.body_spins,
-            "force": lambda state: state.forces,
-            "torque": lambda state: state.torques,
-        }[self.quantity]
-        return lambda state, out, first: wp.launch(
-            kernels.read_bodies, worlds, [numbers, rows(state), 3, first], [out], device=device
-        )
+        return Reading(read, (4,), "", (*_XYZ, "w")) if self.quantity == "turn" else Reading(read, (1,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,27 +101,24 @@ class GrainsSensor(Sensor):
         model, device = own.model, own.device
         bounds = np.array([[-_EVERYWHERE] * 3, [_EVERYWHERE] * 3] if self.inside is None else self.inside.bounds())
         low, high = (wp.vec3(*bound.tolist()) for bound in bounds)
-        counts = np.bincount(model.worlds, minlength=model.world_count)
-        starts = wp.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32), dtype=wp.int32, device=device)
-        sums = wp.zeros((own.worlds, kernels.PARTS), dtype=kernels.Sums, device=device)
+        sums = wp.zeros((own.worlds, PARTS), dtype=Sums, device=device)
         guest, moving = int(model.parameters.first_guest), int(self.quantity == "velocity")
         grains = (model.count - model.guests) / model.world_count
-        start, count, mean, scale = {
-            "position": (2, 3, 1, 1.0),
-            "velocity": (2, 3, 1, 1.0),
-            "energy": (5, 1, 0, 1.0),
-            "share": (0, 1, 0, 1.0 / grains),
-        }[self.quantity]
+        vector = self.quantity in ("position", "velocity")
+        scales = wp.array([1.0 / grains if self.quantity == "share" else 1.0], dtype=wp.float64, device=device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             mine = side(state)
             rows = [mine.names, mine.positions, mine.velocities, mine.spins]
-            inputs = [starts, guest, low, high, moving, *rows]
+            inputs = [model.first_of_world, guest, low, high, moving, *rows]
             wp.launch(kernels.sum_grains, sums.shape, inputs, [sums], device=device)
-            inputs = [sums, start, count, mean, scale, first]
-            wp.launch(kernels.finish_grains, own.worlds, inputs, [out], device=device)
+            if vector:
+                wp.launch(finish_mean, own.worlds, [sums, 2, 3, 1, 0.0, first], [out], device=device)
+            else:
+                start = 5 if self.quantity == "energy" else 0
+                wp.launch(finish_sum, own.worlds, [sums, scales, start, 1, first], [out], device=device)
 
-        return Reading(read, (count,), _UNITS.get(self.quantity, ""), _XYZ if count == 3 else ())
+        return Reading(read, (3,) if vector else (1,), _UNITS[self.quantity], _XYZ if vector else ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +167,8 @@ def numbers_in_worlds(solver: Solver, wanted: Obstacle | int | str) -> np.ndarra
     return (number % each + each * np.arange(model.world_count)).astype(np.int32)
 
 
-def position_of(body: Obstacle | int | str) -> Sensor:
-    """Centre of mass of a body [m], x, y, z."""
-    return BodySensor("position", body)
-
-
-def velocity_of(body: Obstacle | int | str) -> Sensor:
-    """Velocity of the centre of mass of a body [m/s], x, y, z."""
-    return BodySensor("velocity", body)
+BODIES: Parts[Obstacle | int | str] = Parts("bodies", (Solver,), _view)
+position_of, velocity_of = BODIES.position_of, BODIES.velocity_of
 
 
 def orientation_of(body: Obstacle | int | str) -> Sensor:
@@ -186,17 +178,17 @@ def orientation_of(body: Obstacle | int | str) -> Sensor:
 
 def spin_of(body: Obstacle | int | str) -> Sensor:
     """Angular velocity of a body [rad/s], x, y, z."""
-    return BodySensor("spin", body)
+    return VectorSensor("spin", BODIES, body)
 
 
 def contact_force_of(body: Obstacle | int | str) -> Sensor:
     """Force of all contacts on a body during the last step [N], x, y, z."""
-    return BodySensor("force", body)
+    return VectorSensor("force", BODIES, body)
 
 
 def contact_torque_of(body: Obstacle | int | str) -> Sensor:
     """Torque of all contacts about its centre of mass during the last step [N m], x, y, z."""
-    return BodySensor("torque", body)
+    return VectorSensor("torque", BODIES, body)
 
 
 def touch_of(body: Obstacle | int | str) -> Sensor:

@@ -161,8 +161,7 @@ class Workspace:
         lists.order, lists.keys = self._zeros(n, wp.int32), self._zeros(n, wp.int32)
         lists.placed = self._zeros(n if self.device.is_cuda else 0, wp.int32)
         lists.sums = self._zeros(model.world_count * (model.parameters.cell_count // SCAN_SPAN + 1), wp.int32)
-        rows = np.bincount(model.worlds, minlength=model.world_count)
-        lists.first_of_world = wp.array(np.append(0, np.cumsum(rows)), dtype=wp.int32, device=self.device)
+        lists.first_of_world = model.first_of_world
         lists.trouble, lists.pushes, lists.touches = self.trouble, self.pushes, self.touches
         lists.guest_rows = self._zeros(model.guests, wp.int32)
         divided = n if model.guests and self.device.is_cuda else 0

@@ -9,26 +9,23 @@ import numpy as np
 import warp as wp
 
 from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
-from annelid.core.errors import InvalidValue
 from annelid.core.sensors import Sensor
 from annelid.springs.body import Where
 from annelid.springs.followed import Followed
 from annelid.springs.kernels.energy import energy_kernel
+from annelid.springs.sensors import chosen_masses
 from annelid.springs.solver import Solver
 
 
 def _energies(solver: Solver, where: Where) -> AddEnergies:
     """Sums over masses; see `EnergySensor`."""
     model, device = solver.model, solver.device
-    chosen = model.one.indices(where)
-    if len(chosen) == 0:
-        raise InvalidValue("a sensor needs at least one mass.")
 
     def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any]]:
         members = wp.array(left.astype(np.int32), dtype=wp.int32, device=device)
         return members, wp.array(model.masses[left], dtype=wp.float64, device=device)
 
-    followed = Followed(model, lambda network: network.masses, chosen, prepare)
+    followed = Followed(model, lambda network: network.masses, chosen_masses(model, where), prepare)
 
     def add(state: Any, sums: wp.array[Any]) -> None:
         members, masses = followed.now()

@@ -12,24 +12,59 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum, finish_turn
-from annelid.core.sensors import Mean, Reading, Sensor, require_turn, side_of, tells_turn
+from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum
+from annelid.core.sensors import Reading, Sensor, require_turn, side_of, tells_turn
 from annelid.core.solver import Solver as AnySolver
+from annelid.core.state_view import Members, Parts, StateView, VectorSensor
 from annelid.springs.body import Where
 from annelid.springs.followed import Followed
-from annelid.springs.kernels.sensing import strain_kernel, sum_kernel
+from annelid.springs.kernels.sensing import contact_kernel, strain_kernel
 from annelid.springs.marks import places_in_rows
+from annelid.springs.model import Model
 from annelid.springs.solver import Solver
 
-_XYZ = ("x", "y", "z")
+
+def chosen_masses(model: Model, where: Where) -> np.ndarray:
+    """Masses that a sensor reads."""
+    chosen = model.one.indices(where)
+    if len(chosen) == 0:
+        raise InvalidValue("a sensor needs at least one mass.")
+    return chosen
+
+
+def _view(solver: Solver, sensor: VectorSensor) -> StateView:
+    """Masses as sensors read them."""
+    model, turned = solver.model, sensor.quantity == "turn"
+    chosen, places = chosen_masses(model, sensor.where), model.one.positions
+    if turned:
+        require_turn(places[chosen], "masses")
+
+    def prepare(left: np.ndarray) -> Members:
+        if sensor.each:
+            rows = np.where(np.isin(chosen, left), chosen, -1)
+            return Members(solver.device, [rows], stride=model.one.mass_count, each=True)
+        if not turned:
+            scale = 1.0 / len(left) if len(left) else np.nan
+            return Members(solver.device, [left], stride=model.one.mass_count, scales=scale)
+        rows, rests = chosen[:1], np.full((1, 3), np.nan)
+        if tells_turn(places[left]):
+            rows, rests = left, places[left] - places[left].sum(axis=0) / len(left)
+        return Members(solver.device, [rows], stride=model.one.mass_count, rests=rests)
+
+    followed = Followed(model, lambda network: network.masses, chosen, prepare)
+    means = chosen, np.full(len(chosen), 1.0 / len(chosen))
+    moving = sensor.quantity == "velocity"
+    return StateView(
+        followed.now, lambda state: state.velocities if moving else state.positions, means=None if turned else means
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSensor(Sensor):
-    """Reads a quantity of a group of masses; made by `position_of` and its like.
+class ContactSensor(Sensor):
+    """Reads what obstacles do to a group of masses; made by `contact_force_of` and `touch_of`.
 
     Attributes:
-        quantity: "position", "velocity", "turn", "force" or "touch".
+        quantity: "force" or "touch".
         where: Which masses of the body.
     """
 
@@ -38,51 +73,32 @@ class GroupSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of springs."""
-        own, side = side_of(solver, Solver, f"{self.quantity} of masses")
-        if own is not solver and self.quantity in ("force", "touch"):
+        own, _ = side_of(solver, Solver, f"{self.quantity} of masses")
+        if own is not solver:
             raise InvalidValue(
                 f"springs feel no obstacles of their own in a simulation of {solver.physics}: "
                 f"use contact_force_of and touch_of of annelid.{solver.physics}."
             )
-        model, device = own.model, own.device
-        chosen = model.one.indices(self.where)
-        if len(chosen) == 0:
-            raise InvalidValue("a sensor needs at least one mass.")
-        if self.quantity == "turn":
-            require_turn(model.one.positions[chosen], "masses")
+        model, device, touch = own.model, own.device, self.quantity == "touch"
         sums = wp.zeros((model.worlds, PARTS), dtype=Sums, device=device)
-        kind = {"position": "position", "velocity": "velocity", "turn": "moment"}.get(self.quantity, "contact")
-        touching = model.features.touching if kind == "contact" else ()
-        add = sum_kernel(model.types, kind, touching, model.features.growing, model.features.moving)
-        start, count = (3, 1) if self.quantity == "touch" else (0, 3)
+        add = contact_kernel(model.types, model.features.touching, model.features.growing, model.features.moving)
+        start, count = (3, 1) if touch else (0, 3)
 
-        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any], float]:
-            count = len(left)
-            if self.quantity == "turn" and not tells_turn(model.one.positions[left]):
-                left, places = chosen[:1], np.full((1, 3), np.nan)
-            else:
-                places = model.one.positions[left] - model.one.positions[left].sum(axis=0) / max(count, 1)
+        def prepare(left: np.ndarray) -> tuple[wp.array[Any], wp.array[Any]]:
+            scale = np.nan if len(left) == 0 else 1.0 / len(left) if touch else 1.0
             members = wp.array(left.astype(np.int32), dtype=wp.int32, device=device)
-            scale = np.nan if count == 0 else 1.0 if self.quantity == "force" else 1.0 / count
-            return members, wp.array(places, dtype=wp.vec3d, device=device), scale
+            return members, wp.array([scale], dtype=wp.float64, device=device)
 
-        followed = Followed(model, lambda network: network.masses, chosen, prepare)
+        followed = Followed(model, lambda network: network.masses, chosen_masses(model, self.where), prepare)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            mine, (members, rests, scale) = side(state), followed.now()
-            moving = mine.positions, mine.velocities, mine.sand_forces
-            inputs = [members, rests, model.arrays, mine.variation.values, *moving]
+            members, scales = followed.now()
+            moving = state.positions, state.velocities, state.sand_forces
+            inputs = [members, model.arrays, state.variation.values, *moving]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
-            if self.quantity == "turn":
-                wp.launch(finish_turn, model.worlds, [sums, first], [out], device=device)
-            else:
-                wp.launch(finish_sum, model.worlds, [sums, scale, start, count, first], [out], device=device)
+            wp.launch(finish_sum, model.worlds, [sums, scales, start, count, first], [out], device=device)
 
-        unit = {"position": "m", "velocity": "m/s", "force": "N"}.get(self.quantity, "")
-        parts = {"turn": (*_XYZ, "w"), "touch": ()}.get(self.quantity, _XYZ)
-        part = {"position": "positions", "velocity": "velocities"}.get(self.quantity, "")
-        means = (Mean(part, chosen, np.full(len(chosen), 1.0 / len(chosen))),) if part and own is solver else ()
-        return Reading(read, (max(1, len(parts)),), unit, parts, means)
+        return Reading(read, (1,)) if touch else Reading(read, (3,), "N", ("x", "y", "z"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,24 +137,13 @@ class StrainSensor(Sensor):
             (springs, lengths, places), mine = followed.now(), side(state)
             inputs = [springs, lengths, places, body.mass_count, mine.positions, mine.broken]
             wp.launch(add, (model.worlds, PARTS), inputs, [sums], device=device)
-            wp.launch(finish_mean, model.worlds, [sums, first], [out], device=device)
+            wp.launch(finish_mean, model.worlds, [sums, 0, 1, 1, np.nan, first], [out], device=device)
 
         return Reading(read, (1,))
 
 
-def position_of(where: Where = None) -> Sensor:
-    """Mean position of masses [m], x, y, z: all of them, a group, a mask, indices or those that a function chooses."""
-    return GroupSensor("position", where)
-
-
-def velocity_of(where: Where = None) -> Sensor:
-    """Mean velocity of masses [m/s], x, y, z."""
-    return GroupSensor("velocity", where)
-
-
-def orientation_of(where: Where = None) -> Sensor:
-    """How masses have turned since they were built: a quaternion x, y, z, w of the rotation that fits them best."""
-    return GroupSensor("turn", where)
+MASSES: Parts[Where] = Parts("masses", (Solver,), _view)
+position_of, velocity_of, orientation_of = MASSES.position_of, MASSES.velocity_of, MASSES.orientation_of
 
 
 def contact_force_of(where: Where = None) -> Sensor:
@@ -146,12 +151,12 @@ def contact_force_of(where: Where = None) -> Sensor:
 
     A `ResistiveGround` tells all that it did in the last step, friction too.
     """
-    return GroupSensor("force", where)
+    return ContactSensor("force", where)
 
 
 def touch_of(where: Where = None) -> Sensor:
     """The share of masses that touch an obstacle, or on which a `ResistiveGround` acted last, from 0 to 1."""
-    return GroupSensor("touch", where)
+    return ContactSensor("touch", where)
 
 
 def strain_of(where: Where = None) -> Sensor:

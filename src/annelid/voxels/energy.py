@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
 from annelid.core.errors import InvalidValue
 from annelid.core.sensors import Sensor
+from annelid.core.state_view import Members
 from annelid.voxels.kernels.energy import energy_kernel
 from annelid.voxels.model import Model
 from annelid.voxels.solver import Solver
@@ -36,14 +37,16 @@ def _bodies(model: Model, robot: int | None) -> list[wp.array[Any]]:
     numbers = [first + which for first, which in zip(model.first_body[:-1], chosen, strict=True)]
     inverse = np.concatenate([s.body_constants[which, :2] for s, which in zip(shapes, chosen, strict=True)])
     weights = np.divide(1.0, inverse, out=np.zeros(inverse.shape), where=inverse > 0.0)
-    return [*_listed(numbers, model.device), wp.array(weights, dtype=wp.vec2d, device=model.device)]
+    selected = Members(model.device, numbers).selected
+    return [selected.begins, selected.rows, wp.array(weights, dtype=wp.vec2d, device=model.device)]
 
 
 def _voxels(model: Model, robot: int | None) -> list[wp.array[Any]]:
     """Where those of each world begin, and the voxels."""
     chosen = [_chosen(model.shapes[number].robot_of_voxel, robot) for number in model.shape_of]
     numbers = [first + which for first, which in zip(model.first_voxel[:-1], chosen, strict=True)]
-    return _listed(numbers, model.device)
+    selected = Members(model.device, numbers).selected
+    return [selected.begins, selected.rows]
 
 
 def _chosen(robots: np.ndarray, robot: int | None) -> np.ndarray:
@@ -64,10 +67,3 @@ def energy_of(robot: int | None = None, *, kind: EnergyKind = "total") -> Sensor
     if robot is not None and (isinstance(robot, bool) or not isinstance(robot, int | np.integer)):
         raise InvalidValue(f"a robot is named by its number in its world, or None for all, not by {robot!r:.60}.")
     return EnergySensor(kind, (Solver,), "robots", partial(_energies, robot=robot))
-
-
-def _listed(numbers: list[np.ndarray], device: wp.Device) -> list[wp.array[Any]]:
-    begins = np.concatenate([[0], np.cumsum([len(some) for some in numbers])])
-    return [
-        wp.array(values.astype(np.int32), dtype=wp.int32, device=device) for values in (begins, np.concatenate(numbers))
-    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,75 +12,72 @@ import warp as wp
 
 from annelid.core.arrays import whole_numbers
 from annelid.core.errors import InvalidValue
-from annelid.core.sensors import Reading, Sensor
+from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
-from annelid.voxels.kernels.whole import inputs_kernel, read_peaks, whole_kernel
+from annelid.core.state_view import Members, Parts, StateView, VectorSensor, require_robot
+from annelid.voxels.kernels.layout import layout
+from annelid.voxels.kernels.whole import inputs_kernel, places_kernel, read_peaks
 from annelid.voxels.model import Model
 from annelid.voxels.solver import Solver
 
-Cells = Sequence[tuple[int, int]] | None
-"""Cells (x, y) of voxels; None for all of a robot."""
+Cells = Sequence[tuple[int, int]]
+"""Cells (x, y) of voxels."""
 
 
-@dataclass(frozen=True, eq=False)
-class RobotSensor(Sensor):
-    """Reads a quantity of a robot, or of some of its voxels; made by `position_of` and its like.
+def _view(solver: Solver, sensor: VectorSensor) -> StateView:
+    """Masses of voxels, or the centres of these where each is read by itself, as sensors read them."""
+    model, device, turned = solver.model, solver.device, sensor.quantity == "turn"
+    _, representatives, kind_of = np.unique(model.shape_of, return_index=True, return_inverse=True)
+    found = [_members(model, world, sensor) for world in representatives.tolist()]
+    parts = [found[kind] for kind in kind_of.ravel().tolist()]
+    if sensor.each and len({len(masses) for masses, _, _ in parts}) > 1:
+        raise InvalidValue("voxels that are read one by one must be as many in each world: name cells that all have.")
+    weights, rests = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    corners = np.concatenate([4 * first + part[0] for first, part in zip(model.first_voxel, parts, strict=False)])
+    width = 4 if sensor.each else 1
+    begins = np.cumsum([0, *(len(masses) // width for masses, _, _ in parts)])
+    members = Members(
+        device,
+        [np.arange(first, last) for first, last in pairwise(begins)],
+        each=sensor.each,
+        weights=None if turned or sensor.each else weights,
+        rests=np.pad(weights[:, None] * rests, ((0, 0), (0, 1))) if turned else None,
+    )
+    readout = solver.readout
+    fixed = [
+        wp.array(readout.corner_bodies[corners].astype(np.int32), dtype=wp.int32, device=device),
+        wp.array(readout.mass_arms[corners], dtype=layout(model.real).vec2, device=device),
+        width,
+    ]
+    vectors = wp.zeros(len(corners) // width, dtype=wp.vec2d, device=device)
+    kernel = places_kernel(model.real, sensor.quantity == "velocity")
 
-    Attributes:
-        quantity: "position", "velocity" or "turn".
-        cells: Cells of the voxels.
-        robot: Number of the robot in its world.
-    """
+    def read(state: Any) -> wp.array[Any]:
+        wp.launch(kernel, len(vectors), [*fixed, state.positions, state.velocities], [vectors], device=device)
+        return vectors
 
-    quantity: str
-    cells: Cells = None
-    robot: int = 0
+    return StateView(lambda: members, read, size=2, parts=1)
 
-    def attach(self, solver: AnySolver) -> Reading:
-        """The sensor of a solver of voxels."""
-        own = _of_voxels(solver, f"{self.quantity} of a robot")
-        model, device = own.model, own.device
-        _, representatives, kind_of = np.unique(model.shape_of, return_index=True, return_inverse=True)
-        members = [self._members(model, world) for world in representatives.tolist()]
-        parts = [members[kind] for kind in kind_of.ravel().tolist()]
-        counts = [len(masses) for masses, _, _ in parts]
-        begins = wp.array(np.concatenate([[0], np.cumsum(counts)]), dtype=wp.int32, device=device)
-        masses, weights, rests = (np.concatenate([part[i] for part in parts]) for i in range(3))
-        fixed = [
-            begins,
-            wp.array(masses.astype(np.int32), dtype=wp.int32, device=device),
-            wp.array(weights, dtype=wp.float64, device=device),
-            wp.array(rests, dtype=wp.vec2d, device=device),
-            model.tables,
-        ]
-        kernel = whole_kernel(model.real, self.quantity)
 
-        def read(state: Any, out: wp.array[Any], first: int) -> None:
-            inputs = [*fixed, state.positions, state.velocities, first]
-            wp.launch(kernel, own.worlds, inputs, [out], device=device)
-
-        if self.quantity == "turn":
-            return Reading(read, (1,), "rad")
-        return Reading(read, (2,), "m/s" if self.quantity == "velocity" else "m", ("x", "z"))
-
-    def _members(self, model: Model, world: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses of the voxels of a world that are read, their shares of the mass, and their places at rest [m]."""
-        number = _robot_number(model, world, self.robot)
-        robot, ahead = model.robots[number], model.worlds[world][: self.robot]
-        cells = robot.cells if self.cells is None else _as_cells(self.cells)
-        numbers = {tuple(cell): i for i, cell in enumerate(robot.cells.tolist())}
-        for cell in cells.tolist():
-            if tuple(cell) not in numbers:
-                raise InvalidValue(f"robot {number} has no voxel in cell {tuple(cell)} that a sensor could read.")
-        if len(cells) == 0:
-            raise InvalidValue("a sensor needs at least one voxel.")
-        within = np.array([numbers[tuple(cell)] for cell in cells.tolist()]) + sum(r.voxel_count for r in ahead)
-        masses = (4 * within[:, None] + np.arange(4)).ravel()
-        shape = model.shapes[model.shape_of[world]]
-        places = shape.centers[shape.mass_body[masses]] + shape.mass_arm[masses]
-        each = np.repeat([robot.materials[robot.grid[x, y]].mass for x, y in cells.tolist()], 4)
-        weights = each / each.sum()
-        return masses, weights, places - weights @ places
+def _members(model: Model, world: int, sensor: VectorSensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Masses of the voxels of a world that are read, their shares of the mass, and their places at rest [m]."""
+    place = sensor.robot or 0
+    number = _robot_number(model, world, place)
+    robot, ahead = model.robots[number], model.worlds[world][:place]
+    cells = robot.cells if sensor.where is None else _as_cells(sensor.where)
+    numbers = {tuple(cell): i for i, cell in enumerate(robot.cells.tolist())}
+    for cell in cells.tolist():
+        if tuple(cell) not in numbers:
+            raise InvalidValue(f"robot {number} has no voxel in cell {tuple(cell)} that a sensor could read.")
+    if len(cells) == 0:
+        raise InvalidValue("a sensor needs at least one voxel.")
+    within = np.array([numbers[tuple(cell)] for cell in cells.tolist()]) + sum(r.voxel_count for r in ahead)
+    masses = (4 * within[:, None] + np.arange(4)).ravel()
+    shape = model.shapes[model.shape_of[world]]
+    places = shape.centers[shape.mass_body[masses]] + shape.mass_arm[masses]
+    each = np.repeat([robot.materials[robot.grid[x, y]].mass for x, y in cells.tolist()], 4)
+    weights = each / each.sum()
+    return masses, weights, places - weights @ places
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +88,7 @@ class InputSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of voxels."""
-        own = _of_voxels(solver, "the voxels' sensors")
+        own, _ = side_of(solver, Solver, "the voxels' sensors")
         model, device = own.model, own.device
         numbers = [_robot_number(model, world, self.robot) for world in range(len(model.worlds))]
         counts = {len(model.robots[number].inputs) for number in numbers}
@@ -117,7 +115,7 @@ class PeakSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solver of voxels."""
-        own = _of_voxels(solver, "how high a robot has been")
+        own, _ = side_of(solver, Solver, "how high a robot has been")
         if not own.model.world.watch:
             raise InvalidValue("how high a robot has been is kept only where the simulation has watch=True.")
         if len(own.model.robots) != own.worlds:
@@ -130,24 +128,8 @@ class PeakSensor(Sensor):
         return Reading(read, (1,), "m")
 
 
-def position_of(cells: Cells = None, *, robot: int = 0) -> Sensor:
-    """Centre of mass of a robot, or of voxels of it, x and z [m].
-
-    Args:
-        cells: Cells (x, y) of the voxels; None for all.
-        robot: Number of the robot in its world.
-    """
-    return RobotSensor("position", cells, robot)
-
-
-def velocity_of(cells: Cells = None, *, robot: int = 0) -> Sensor:
-    """Velocity of the centre of mass of a robot, or of voxels of it, along x and z [m/s]; see `position_of`."""
-    return RobotSensor("velocity", cells, robot)
-
-
-def orientation_of(cells: Cells = None, *, robot: int = 0) -> Sensor:
-    """Angle by which a robot, or voxels of it, have turned from x to z [rad], from -π to π; see `position_of`."""
-    return RobotSensor("turn", cells, robot)
+ROBOTS: Parts[Cells] = Parts("robots", (Solver,), _view, robots=True)
+position_of, velocity_of, orientation_of = ROBOTS.position_of, ROBOTS.velocity_of, ROBOTS.orientation_of
 
 
 def readings_of(*, robot: int = 0) -> Sensor:
@@ -183,15 +165,5 @@ def _as_cells(given: Any) -> np.ndarray:
 
 
 def _robot_number(model: Model, world: int, robot: int) -> int:
-    count = len(model.worlds[world])
-    if isinstance(robot, bool) or not isinstance(robot, int | np.integer):
-        raise InvalidValue(f"a robot is named by its number in its world, from 0 to {count - 1}, not by {robot!r:.60}.")
-    if not 0 <= robot < count:
-        raise InvalidValue(f"world {world} has the robots 0 to {count - 1}, not {robot}.")
+    require_robot(robot, len(model.worlds[world]), world)
     return int(model.first_robot[world]) + robot
-
-
-def _of_voxels(solver: AnySolver, what: str) -> Solver:
-    if isinstance(solver, Solver):
-        return solver
-    raise InvalidValue(f"{what} cannot be read from a simulation of {solver.physics}.")

@@ -29,6 +29,7 @@ class Readout:
     Attributes:
         corner_bodies: The body that each corner of a voxel hangs on, shape [4 voxels]; NW, NE, SE, SW.
         corner_arms: Where, in the frame of the body [m], shape [4 voxels, 2].
+        mass_arms: Where the mass at the corner is in that frame [m], shape [4 voxels, 2].
     """
 
     def __init__(self, model: Model) -> None:
@@ -36,7 +37,7 @@ class Readout:
         shapes = [model.shapes[s] for s in model.shape_of]
         first = model.first_body[:-1]
         self.corner_bodies = np.concatenate([s.mass_body + f for s, f in zip(shapes, first, strict=True)])
-        self._arm = np.concatenate([s.mass_arm for s in shapes])
+        self.mass_arms = np.concatenate([s.mass_arm for s in shapes])
         corners = [_voxel_corners(s) for s in model.shapes]
         areas = [s.materials[s.material_of, M_SIDE] ** 2 for s in model.shapes]
         self.corner_arms = np.concatenate([corners[s] for s in model.shape_of])
@@ -59,12 +60,12 @@ class Readout:
 
     def mass_positions(self, state: Any) -> np.ndarray:
         """Centres of the masses [m], shape [voxels, 4, 2]; NW, NE, SE, SW."""
-        return self._points(state, self._arm).reshape(-1, 4, 2)
+        return self._points(state, self.mass_arms).reshape(-1, 4, 2)
 
     def mass_velocities(self, state: Any) -> np.ndarray:
         """Velocities of the masses [m/s], shape [voxels, 4, 2]."""
         p, v = (rows.numpy().astype(float)[self.corner_bodies] for rows in (state.positions, state.velocities))
-        x, y = self._arm.T
+        x, y = self.mass_arms.T
         turned = np.stack([-(p[:, 3] * x + p[:, 2] * y), p[:, 2] * x - p[:, 3] * y], axis=1)
         return (v[:, :2] + v[:, 2:3] * turned).reshape(-1, 4, 2)
 

@@ -14,36 +14,35 @@ import warp as wp
 
 from annelid.core.energy import AddEnergies, EnergyKind, EnergySensor
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_turn
+from annelid.core.kernels.sums import PARTS, Sums, finish_mean, finish_sum, finish_turn
 from annelid.core.options import require_truth
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
-from annelid.voxels3d.kernels.sensing import (
-    ENERGY,
-    POSITION,
-    STRAIN,
-    TOUCH,
-    TURN,
-    VELOCITY,
-    reading_kernel,
-    scaled_sum,
-)
+from annelid.core.state_view import Members, Parts, StateView, VectorSensor, require_robot
+from annelid.voxels3d.kernels.sensing import ENERGY, STRAIN, TOUCH, TURN, reading_kernel
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.regions import Where, chosen, numbers_of
 from annelid.voxels3d.robot import Robot
 from annelid.voxels3d.solver import Solver
 
-_XYZ = ("x", "y", "z")
-_UNITS = {"position": "m", "velocity": "m/s"}
-_KINDS = {"position": POSITION, "velocity": VELOCITY, "turn": TURN, "touch": TOUCH, "strain": STRAIN}
+_KINDS = {"turn": TURN, "touch": TOUCH, "strain": STRAIN}
+
+
+def _view(solver: Solver, sensor: VectorSensor) -> StateView:
+    """Voxels as sensors read them."""
+    part = _Part(solver, sensor.where, each=sensor.each, robot=sensor.robot)
+    there = part.now().voxels.reshape(solver.worlds, -1) >= 0 if sensor.each else None
+    if sensor.quantity == "velocity":
+        return StateView(lambda: part.now().moving, lambda state: state.velocities, there=there)
+    return StateView(lambda: part.now().placed, lambda state: state.displacements, there=there)
 
 
 @dataclass(frozen=True, eq=False)
 class PartSensor(Sensor):
-    """Reads a quantity of a part of each robot, or of each voxel of it; made by `position_of` and its like.
+    """Reads how a part of each robot has turned, stretches or touches; made by `strain_of` and its like.
 
     Attributes:
-        quantity: "position", "velocity", "turn", "strain" or "touch".
+        quantity: "turn", "strain" or "touch".
         where: Which voxels; None for all.
         each: Whether every voxel is read by itself.
     """
@@ -67,21 +66,18 @@ class PartSensor(Sensor):
 
     def _of_each(self, own: Solver, part: _Part) -> Reading:
         there = part.now().voxels.reshape(own.worlds, -1) >= 0
-        size = 3 if self.quantity in _UNITS else 1
         kind, shape = _KINDS[self.quantity], there.shape
         none = wp.zeros((0, 0), dtype=Sums, device=own.device)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
-            part.now().read(own, state, kind, size, first, none, out, shape)
+            part.now().read(own, state, kind, 1, first, none, out, shape)
 
-        missing = None if there.all() else np.repeat(there, size, axis=1)
-        return Reading(read, (size * shape[1],), _UNITS.get(self.quantity, ""), there=missing)
+        return Reading(read, (shape[1],), there=None if there.all() else there)
 
     def _of_part(self, own: Solver, part: _Part) -> Reading:
         quantity, device = self.quantity, own.device
         sums = wp.zeros((own.worlds, PARTS), dtype=Sums, device=device)
         none = wp.zeros((0, 0), dtype=wp.float32, device=device)
-        parts = {"turn": (*_XYZ, "w"), "touch": (), "strain": ()}.get(quantity, _XYZ)
 
         def read(state: Any, out: wp.array[Any], first: int) -> None:
             members = part.now()
@@ -89,12 +85,13 @@ class PartSensor(Sensor):
             if quantity == "turn":
                 wp.launch(finish_turn, own.worlds, [sums, first], [out], device=device)
             elif quantity == "strain":
-                wp.launch(finish_mean, own.worlds, [sums, first], [out], device=device)
+                wp.launch(finish_mean, own.worlds, [sums, 0, 1, 1, np.nan, first], [out], device=device)
             else:
-                count = max(1, len(parts))
-                wp.launch(scaled_sum, own.worlds, [sums, members.scale, count, first], [out], device=device)
+                wp.launch(
+                    finish_sum, own.worlds, [sums, members.moving.selected.scales, 0, 1, first], [out], device=device
+                )
 
-        return Reading(read, (max(1, len(parts)),), _UNITS.get(quantity, ""), parts)
+        return Reading(read, (4,), "", ("x", "y", "z", "w")) if quantity == "turn" else Reading(read, (1,))
 
 
 def _energies(solver: Solver, where: Where | None) -> AddEnergies:
@@ -111,33 +108,42 @@ class _Part:
         solver: The solver.
         where: Which voxels of each robot; None for all.
         each: Whether its voxels are read one by one: then they stay those that it had at the beginning.
+        robot: Number of the robot in its world; None for all of them.
     """
 
-    def __init__(self, solver: Solver, where: Where | None, *, each: bool = False) -> None:
-        self._solver, self._where, self._each = solver, where, each
+    def __init__(self, solver: Solver, where: Where | None, *, each: bool = False, robot: int | None = None) -> None:
+        self._solver, self._where, self._each, self._robot = solver, where, each, robot
         model = solver.model
-        distinct = {id(robot): robot for robot in model.robots}
-        found = {key: _chosen(robot, where) for key, robot in distinct.items()}
-        numbers = [found[id(robot)] for robot in model.robots]
+        if robot is not None:
+            require_robot(robot, model.group, 0)
+        distinct = {id(one): one for one in model.robots}
+        found = {key: _chosen(one, where) for key, one in distinct.items()}
+        numbers = self._own([found[id(one)] for one in model.robots])
         stays = each or not (where is None or callable(where))
         self._cells = [robot.cells[some] for robot, some in zip(model.robots, numbers, strict=True)] if stays else None
         if self._cells is not None and each:
             self._cells = _side_by_side(self._cells, model.group)
             pairs = zip(self._cells, model.robots, strict=True)
             numbers = [numbers_of(cells, robot.cells) for cells, robot in pairs]
-        self._members = _Members(model, numbers)
+        self._members = _Members(model, numbers, each=each)
 
     def now(self) -> _Members:
         """The voxels of the part."""
         model = self._solver.model
         if self._members.model is not model:
             if self._cells is None:
-                numbers = [_chosen(robot, self._where, edited=True) for robot in model.robots]
+                numbers = self._own([_chosen(robot, self._where, edited=True) for robot in model.robots])
             else:
                 pairs = zip(self._cells, model.robots, strict=True)
                 numbers = [numbers_of(cells, robot.cells) for cells, robot in pairs]
-            self._members = _Members(model, [some if self._each else some[some >= 0] for some in numbers])
+            left = [some if self._each else some[some >= 0] for some in numbers]
+            self._members = _Members(model, left, each=self._each)
         return self._members
+
+    def _own(self, numbers: list[np.ndarray]) -> list[np.ndarray]:
+        """Voxels of the robot that is meant, and none of the others."""
+        group, robot = self._solver.model.group, self._robot
+        return [some if robot in (None, k % group) else some[:0] for k, some in enumerate(numbers)]
 
 
 class _Members:
@@ -146,9 +152,10 @@ class _Members:
     Args:
         model: The model.
         numbers: Those of each robot, from its first voxel on; -1 where one is gone.
+        each: Whether they are read one by one.
     """
 
-    def __init__(self, model: Model, numbers: list[np.ndarray]) -> None:
+    def __init__(self, model: Model, numbers: list[np.ndarray], *, each: bool) -> None:
         self.model = model
         counts = np.array([len(some) for some in numbers]).reshape(-1, model.group).sum(axis=1)
         self.first = np.concatenate([[0], np.cumsum(counts)])
@@ -156,27 +163,21 @@ class _Members:
         self.voxels = np.concatenate([np.where(some < 0, -1, first + some) for first, some in placed])
         self.inside = np.zeros(model.voxel_count + 1, np.int32)  # and the voxel that closes the list
         self.inside[self.voxels[self.voxels >= 0]] = 1
-        device = model.device
-        self.arrays = [
-            wp.array(values.astype(np.int32), dtype=wp.int32, device=device)
-            for values in (self.first, self.voxels, self.inside)
-        ]
         # The mean of nothing is not a number.
-        scale = np.divide(1.0, counts, out=np.full(len(counts), np.nan), where=counts > 0)
-        self.scale = wp.array(scale, dtype=wp.float64, device=device)
+        scales = 1.0 if each else np.divide(1.0, counts, out=np.full(len(counts), np.nan), where=counts > 0)
+        rows = np.split(self.voxels, self.first[1:-1])
+        self.moving = Members(model.device, rows, each=each, scales=scales)
+        self.placed = Members(model.device, rows, each=each, scales=scales, origins=model.tables.places)
+        self._inside = wp.array(self.inside, dtype=wp.int32, device=model.device)
 
     def read(
         self, own: Solver, state: Any, kind: int, each: int, first: int, sums: Any, out: Any, shape: tuple[int, ...]
     ) -> None:
         """Sum a quantity over the members into `sums`, or write `each` numbers of every one into `out`."""
-        inputs = [kind, each, *self.arrays, own.model.tables, own.bound(state), first]
-        wp.launch(
-            reading_kernel(own.model.real, own.model.kinds, own.model.moving),
-            shape,
-            inputs,
-            [sums, out],
-            device=own.device,
-        )
+        begins, rows = self.moving.selected.begins, self.moving.selected.rows
+        inputs = [kind, each, begins, rows, self._inside, own.model.tables, own.bound(state), first]
+        kernel = reading_kernel(own.model.real, own.model.kinds, own.model.moving)
+        wp.launch(kernel, shape, inputs, [sums, out], device=own.device)
 
     def linked(self) -> bool:
         """Whether every world has a link between two members."""
@@ -206,14 +207,8 @@ def _chosen(robot: Robot, where: Where | None, *, edited: bool = False) -> np.nd
     return chosen(where, robot.cells, robot.grid.shape)
 
 
-def position_of(where: Where | None = None, *, each: bool = False) -> Sensor:
-    """Mean centre of voxels [m], x, y, z: of all, or of a part (see `Where`); with `each` the centre of every one."""
-    return PartSensor("position", where, each)
-
-
-def velocity_of(where: Where | None = None, *, each: bool = False) -> Sensor:
-    """Mean velocity of voxels [m/s], x, y, z; with `each` that of every one."""
-    return PartSensor("velocity", where, each)
+VOXELS: Parts[Where] = Parts("3-D voxels", (Solver,), _view, robots=True)
+position_of, velocity_of = VOXELS.position_of, VOXELS.velocity_of
 
 
 def orientation_of(where: Where | None = None) -> Sensor:

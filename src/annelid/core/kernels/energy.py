@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from annelid.core.kernels.sums import PARTS, Sums
+from annelid.core.kernels.sums import Sums, whole
 
 wp.set_module_options({"enable_backward": False})
 
@@ -24,9 +24,7 @@ def energies_of(mass: wp.float64, rotational: wp.float64, pull: wp.vec3d, x: wp.
 def finish_energy(sums: wp.array2d[Sums], weights: wp.vec4d, first: int, readings_out: wp.array2d[wp.float32]):
     """Write a weighted sum of the energies of each world."""
     world = wp.tid()
-    total = Sums()
-    for part in range(wp.static(PARTS)):
-        total += sums[world, part]
+    total = whole(sums, world)
     energy = wp.float64(0.0)
     for kind in range(4):
         energy += weights[kind] * total[kind]

@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import warp as wp
 
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.sums import PARTS, Sums, finish_sum
-from annelid.core.sensors import Reading, Sensor
+from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
+from annelid.core.state_view import Members, StateView
 from annelid.fem.contact.contacts import Contacts
-from annelid.fem.kernels.sensing import sum_vectors
+from annelid.fem.sensors import SOLVERS
 from annelid.fem.solid import Where
 from annelid.shapes import Obstacle
 
-_XYZ = ("x", "y", "z")
 _UNITS = {"forces": "N", "point_forces": "N", "own_forces": "N", "places": "m", "velocities": "m/s"}
-
-
-@runtime_checkable
-class Surrounded(Protocol):
-    """A solver of a solid or a robot that may have obstacles around it."""
-
-    device: wp.Device
-
-    @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        ...
-
-    @property
-    def contacts(self) -> Contacts | None:
-        """What is touched; None where there is nothing."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,23 +39,16 @@ class ContactSensor(Sensor):
 
     def attach(self, solver: AnySolver) -> Reading:
         """The sensor of a solid that touches."""
-        if not isinstance(solver, Surrounded) or not isinstance(solver.contacts, Contacts):
+        own, side = side_of(solver, SOLVERS, "contact of a solid")
+        if own.contacts is None:
             raise InvalidValue(
                 "contact is read of a solid among obstacles: give fem.simulation obstacles, or a fem.Robot obstacles "
                 "and contact=fem.Contact()."
             )
-        device, worlds = solver.device, solver.worlds
-        rows, signs, count = self._rows(solver.contacts)
-        members = wp.array(rows.astype(np.int32), dtype=wp.int32, device=device)
-        shares = wp.array(self.sign * signs, dtype=wp.float64, device=device)
-        sums = wp.zeros((worlds, PARTS), dtype=Sums, device=device)
-
-        def read(state: Any, out: wp.array[Any], first: int) -> None:
-            vectors = vars(state.touch)[self.quantity]
-            wp.launch(sum_vectors, sums.shape, [count, members, shares, vectors], [sums], device=device)
-            wp.launch(finish_sum, worlds, [sums, 1.0, 0, 3, first], [out], device=device)
-
-        return Reading(read, (3,), _UNITS[self.quantity], _XYZ)
+        rows, signs, count = self._rows(own.contacts)
+        members = Members(own.device, [rows], stride=count, weights=self.sign * signs)
+        view = StateView(lambda: members, lambda state: vars(state.touch)[self.quantity])
+        return view.reading(own, side, _UNITS[self.quantity])
 
     def _rows(self, contacts: Contacts) -> tuple[np.ndarray, np.ndarray, int]:
         """Rows of one world that are summed, their signs, and how many it has."""

@@ -2,27 +2,12 @@
 
 import warp as wp
 
+from annelid.core.kernels.sums import PARTS, Sums
+
 wp.set_module_options({"enable_backward": False})
-
-PARTS = 64
-"""Parts in which the grains of a world are summed, whatever the device: the same bits everywhere."""
-
-Sums = wp.types.vector(length=8, dtype=wp.float64)
-"""Number, mass, mass times position x, y, z or velocity x, y, z, kinetic energy, and one to spare."""
 
 TOUCH = 1.0e-20
 """What contacts that are only near bring is smaller [N]."""
-
-
-@wp.kernel(enable_backward=False)
-def read_bodies(
-    numbers: wp.array[wp.int32], rows: wp.array[wp.vec3], count: int, first: int, readings_out: wp.array2d[wp.float32]
-):
-    """Write the first `count` numbers of a row of a body of each world."""
-    world = wp.tid()
-    row = rows[numbers[world]]
-    for k in range(count):
-        readings_out[world, first + k] = row[k]
 
 
 @wp.kernel(enable_backward=False)
@@ -69,7 +54,10 @@ def sum_grains(
     spins: wp.array[wp.vec4],
     sums_out: wp.array2d[Sums],
 ):
-    """Sum over the grains of a world inside a box, in parts."""
+    """Sum over the grains of a world inside a box, in parts.
+
+    Number, mass, mass times position x, y, z or velocity x, y, z, and kinetic energy.
+    """
     world, part = wp.tid()
     total = Sums()
     for i in range(starts[world] + part, starts[world + 1], wp.static(PARTS)):
@@ -89,23 +77,6 @@ def sum_grains(
                 total[2 + axis] = total[2 + axis] + mass * wp.where(moving == 1, speed, wp.float64(x[axis]))
                 total[5] = total[5] + wp.float64(0.5) * (mass * speed * speed + inertia * spin * spin)
     sums_out[world, part] = total
-
-
-@wp.kernel(enable_backward=False)
-def finish_grains(
-    sums: wp.array2d[Sums], start: int, count: int, mean: int, scale: wp.float64, first: int,
-    readings_out: wp.array2d[wp.float32],
-):  # fmt: skip
-    """Write `count` of the sums from `start` on, times `scale`, and over the mass where a mean is wanted."""
-    world = wp.tid()
-    total = Sums()
-    for part in range(wp.static(PARTS)):
-        total += sums[world, part]
-    factor = scale
-    if mean == 1:
-        factor = wp.where(total[1] > wp.float64(0.0), scale / total[1], wp.float64(0.0))
-    for k in range(count):
-        readings_out[world, first + k] = wp.float32(factor * total[start + k])
 
 
 @wp.kernel(enable_backward=False)

@@ -17,51 +17,19 @@ wp.set_module_options({"enable_backward": False})
 
 
 @once
-def _mean(types: Layout, moving: bool) -> wp.Function:
-    """Position of a mass, or its velocity where `moving`."""
-    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
+def contact_kernel(types: Layout, kinds: tuple[int, ...], growing: bool, moving: bool) -> wp.Kernel:
+    """Sum the push of obstacles on members of a group along their normals [N], and how many feel any, in each world.
 
-    @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
-        sums = Sums()
-        for axis in range(3):
-            if wp.static(moving):
-                sums[axis] = wp.float64(v[axis])
-            else:
-                sums[axis] = wp.float64(x[axis])
-        return sums
-
-    return value
-
-
-@once
-def _moment(types: Layout) -> wp.Function:
-    """Position times where the mass was at rest, from the middle: its rotation is that of the group."""
-    vec3, vec4, Arrays = types.vec3, types.vec4, types.Arrays
-
-    @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
-        sums = Sums()
-        for row in range(3):
-            for column in range(3):
-                sums[3 * row + column] = wp.float64(x[row]) * rest[column]
-        return sums
-
-    return value
-
-
-@once
-def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool, moving: bool) -> wp.Function:
-    """Push of obstacles along their normals [N], and whether there is any; worlds may have `shaped` ground.
-
-    Of ground that resists it is all that it did in the last step, along surfaces as well.
+    Of ground that resists it is all that it did in the last step, along surfaces as well. Where obstacles have heights,
+    the parameters of worlds, if there are any, say what these are.
     """
+    shaped = HEIGHTS in kinds
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
     gap_of, shape, push_at = obstacle_gap(types, kinds), shaped_obstacle(types), push_of(types, growing)
     move, velocity_at = moved(types.Obstacle, real), carried(real)
 
     @wp.func
-    def value(i: int, rest: wp.vec3d, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
+    def value(i: int, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
         sums = Sums()
         if x[3] > real(0.0):  # what is fixed is held, whatever pushes
             for k in range(model.parameters[0].obstacle_count):
@@ -97,28 +65,9 @@ def _contact(types: Layout, kinds: tuple[int, ...], shaped: bool, growing: bool,
                 sums[3] = wp.float64(1.0)
         return sums
 
-    return value
-
-
-@once
-def sum_kernel(
-    types: Layout, kind: str, kinds: tuple[int, ...], growing: bool = False, moving: bool = False
-) -> wp.Kernel:
-    """Sum a quantity of the members of a group, world by world, into `PARTS` parts each.
-
-    Where obstacles have heights, the parameters of worlds, if there are any, say what these are.
-    """
-    shaped = HEIGHTS in kinds
-    if kind in ("position", "velocity"):
-        value = _mean(types, kind == "velocity")
-    else:
-        value = _moment(types) if kind == "moment" else _contact(types, kinds, shaped, growing, moving)
-    real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
-
     @wp.kernel(module="unique", enable_backward=False)
     def add(
         members: wp.array[wp.int32],
-        rests: wp.array[wp.vec3d],
         model: Arrays,
         parameters: wp.array[wp.float64],  # of worlds; empty where they do not differ
         positions: wp.array[vec4],
@@ -135,7 +84,7 @@ def sum_kernel(
         total = Sums()
         for k in range(part, members.shape[0], wp.static(PARTS)):
             i = world * model.masses_a_world + members[k]
-            total += value(i, rests[k], model, positions[i], velocities[i], ground, sand)
+            total += value(i, model, positions[i], velocities[i], ground, sand)
         sums_out[world, part] = total
 
     return add

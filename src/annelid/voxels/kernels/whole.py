@@ -1,4 +1,4 @@
-"""What sensors read of a whole robot, or of some of its voxels, one thread a world."""
+"""What sensors read of a robot: where its masses are, how high it has been, what its voxels sense."""
 
 import warp as wp
 
@@ -10,60 +10,40 @@ wp.set_module_options({"enable_backward": False})
 
 
 @once
-def whole_kernel(real: type, quantity: str) -> wp.Kernel:
-    """Mean position or velocity of masses, or the angle by which they have turned.
-
-    Args:
-        real: Scalar type.
-        quantity: "position", "velocity" or "turn".
-    """
+def places_kernel(real: type, moving: bool) -> wp.Kernel:
+    """Means of so many masses in a row each, of their places [m] or, where `moving`, of their velocities [m/s]."""
     types = layout(real)
-    Tables, vec4 = types.Tables, types.vec4
-    moving, turning = quantity == "velocity", quantity == "turn"
+    vec2, vec4 = types.vec2, types.vec4
 
     @wp.func
     def place_of(p: wp.vec4d, arm: wp.vec2d) -> wp.vec2d:
         return wp.vec2d(p[0] + p[2] * arm[0] - p[3] * arm[1], p[1] + p[3] * arm[0] + p[2] * arm[1])
 
     @wp.func
-    def velocity_of(p: wp.vec4d, v: wp.vec4d, arm: wp.vec2d) -> wp.vec2d:
+    def speed_of(p: wp.vec4d, v: wp.vec4d, arm: wp.vec2d) -> wp.vec2d:
         x, y = p[2] * arm[0] - p[3] * arm[1], p[3] * arm[0] + p[2] * arm[1]
         return wp.vec2d(v[0] - v[2] * y, v[1] + v[2] * x)
 
     @wp.kernel(module="unique", enable_backward=False)
-    def whole(
-        begins: wp.array[wp.int32],  # per world: first of its masses below
-        masses: wp.array[wp.int32],  # 4 voxel + corner, of the voxels of a world
-        weights: wp.array[wp.float64],  # share of each in the mean
-        rests: wp.array[wp.vec2d],  # where it is at rest, from the middle [m]
-        tables: Tables,
+    def places(
+        bodies: wp.array[wp.int32],  # of each mass
+        arms: wp.array[vec2],  # in their frames [m]
+        width: int,  # masses of a mean
         positions: wp.array[vec4],
         velocities: wp.array[vec4],
-        first: int,
-        readings_out: wp.array2d[wp.float32],
+        means_out: wp.array[wp.vec2d],
     ):
-        number = wp.tid()
-        world = tables.worlds[number]
-        mean, along, across = wp.vec2d(), wp.float64(0.0), wp.float64(0.0)
-        for k in range(begins[number], begins[number + 1]):
-            mass = 4 * world.shape_voxel + masses[k]
-            body, arm = world.body + tables.mass_body[mass], wp.vec2d(tables.mass_arm[mass])
-            p = wp.vec4d(positions[body])
+        i = wp.tid()
+        total = wp.vec2d()
+        for k in range(width * i, width * (i + 1)):
+            p, arm = wp.vec4d(positions[bodies[k]]), wp.vec2d(arms[k])
             if wp.static(moving):
-                mean += weights[k] * velocity_of(p, wp.vec4d(velocities[body]), arm)
-            elif wp.static(turning):
-                place, rest = place_of(p, arm), rests[k]
-                along += weights[k] * wp.dot(rest, place)
-                across += weights[k] * (rest[0] * place[1] - rest[1] * place[0])
+                total += speed_of(p, wp.vec4d(velocities[bodies[k]]), arm)
             else:
-                mean += weights[k] * place_of(p, arm)
-        if wp.static(turning):
-            readings_out[number, first] = wp.float32(wp.atan2(across, along))
-        else:
-            readings_out[number, first] = wp.float32(mean[0])
-            readings_out[number, first + 1] = wp.float32(mean[1])
+                total += place_of(p, arm)
+        means_out[i] = total / wp.float64(width)
 
-    return whole
+    return places
 
 
 @wp.kernel(module="unique", enable_backward=False)

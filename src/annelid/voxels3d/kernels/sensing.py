@@ -15,7 +15,7 @@ from annelid.voxels3d.kernels.motion import size_of
 
 wp.set_module_options({"enable_backward": False})
 
-POSITION, VELOCITY, TURN, TOUCH, STRAIN, ENERGY = range(6)
+TURN, TOUCH, STRAIN, ENERGY = range(4)
 """What can be read."""
 
 
@@ -32,25 +32,6 @@ def sizes_kernel(real: Any) -> wp.Kernel:
         resize(i, i + 1, 1, motion.clock[0], tables, motion)
 
     return sizes
-
-
-@once
-def _place(real: Any, moving: bool) -> wp.Function:
-    """Centre of a voxel [m], or its velocity [m/s]."""
-    types = layout(real)
-    Tables, Motion = types.Tables, types.Motion
-
-    @wp.func
-    def value(i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
-        sums = Sums()
-        for axis in range(3):
-            if wp.static(moving):
-                sums[axis] = wp.float64(motion.velocities[i][axis])
-            else:
-                sums[axis] = tables.places[i][axis] + wp.float64(motion.displacements[i][axis])
-        return sums
-
-    return value
 
 
 @once
@@ -213,15 +194,10 @@ def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    place, speed, turn = _place(real, False), _place(real, True), _turn(real)
-    touch, stretch, energy = _touch(real, kinds, moving), _stretch(real), _energy(real)
+    turn, touch, stretch, energy = _turn(real), _touch(real, kinds, moving), _stretch(real), _energy(real)
 
     @wp.func
     def value(kind: int, i: int, inside: wp.array[wp.int32], tables: Tables, motion: Motion) -> Sums:
-        if kind == wp.static(POSITION):
-            return place(i, inside, tables, motion)
-        if kind == wp.static(VELOCITY):
-            return speed(i, inside, tables, motion)
         if kind == wp.static(TURN):
             return turn(i, inside, tables, motion)
         if kind == wp.static(TOUCH):
@@ -233,7 +209,7 @@ def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel
     @wp.kernel(module="unique", enable_backward=False)
     def read(
         kind: int,
-        each: int,  # numbers of each member; 0: members are summed
+        each: int,  # 1: members are read by themselves; 0: they are summed
         begins: wp.array[wp.int32],  # first member of each world, and their number
         members: wp.array[wp.int32],  # -1 where one that is read by itself is gone
         inside: wp.array[wp.int32],  # 1 where a voxel is a member
@@ -253,8 +229,7 @@ def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel
                 scale = wp.float64(1.0)
             if kind == wp.static(STRAIN):
                 scale = scale / wp.max(found[1], wp.float64(1.0))
-            for n in range(each):
-                readings_out[world, first + each * part + n] = wp.float32(scale * found[n])
+            readings_out[world, first + part] = wp.float32(scale * found[0])
         else:
             total = Sums()
             for k in range(begins[world] + part, begins[world + 1], wp.static(PARTS)):
@@ -262,16 +237,3 @@ def reading_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel
             sums_out[world, part] = total
 
     return read
-
-
-@wp.kernel(module="unique", enable_backward=False)
-def scaled_sum(
-    sums: wp.array2d[Sums], scales: wp.array[wp.float64], count: int, first: int, readings_out: wp.array2d[wp.float32]
-):
-    """Write the first `count` of the sums of a world, times its scale."""
-    world = wp.tid()
-    total = Sums()
-    for part in range(wp.static(PARTS)):
-        total += sums[world, part]
-    for k in range(count):
-        readings_out[world, first + k] = wp.float32(scales[world] * total[k])
