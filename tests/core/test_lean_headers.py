@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.kernels.arrays import pick_points
 from annelid.core.warp_build import lean_headers
 from annelid.core.warp_build.lean_headers import _folder, _generate, compile_lean, lean_header
+from annelid.core.warp_build.own_modules import take_own_modules
 
 NATIVE = Path(wp.__file__).parent / "native"
 PLAIN = '#define WP_NO_BFLOAT16\n#include "builtin.h"\n#include "deterministic.h"\nvar_0 = wp::add(var_1, var_2);\n'
@@ -95,7 +96,7 @@ def foreign(values: wp.array[wp.int32]):
 
 @pytest.mark.skipif(not lean_headers.is_on(), reason="all kernels are compiled as Warp does it")
 def test_only_modules_of_this_package_get_it() -> None:
-    compile_lean()
+    take_own_modules()
     changed = [name for name, module in wp._src.context.user_modules.items() if "_run_codegen" in vars(module)]
     assert pick_points.module.name in changed
     assert foreign.module.name not in changed
@@ -105,9 +106,8 @@ def test_other_versions_of_warp_are_left_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ANNELID_PLAIN_WARP", "0")
     assert lean_headers.is_on() == (wp.__version__ in lean_headers.TESTED)
     monkeypatch.setattr(lean_headers, "TESTED", ("1.18.0",))
-    monkeypatch.setattr(lean_headers, "_looked_through", 0)
-    compile_lean()
-    assert lean_headers._looked_through == 0
+    compile_lean(foreign.module)
+    assert "_run_codegen" not in vars(foreign.module)
 
 
 @pytest.mark.parametrize("value", ["1", "yes"])

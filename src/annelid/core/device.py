@@ -14,7 +14,7 @@ import warp as wp
 
 from annelid.core.errors import DeviceUnavailable, InvalidValue
 from annelid.core.parameters import Checked, parameter
-from annelid.core.warp_build.lean_headers import compile_lean
+from annelid.core.warp_build.own_modules import take_own_modules
 
 
 def _start_warp() -> None:
@@ -72,7 +72,7 @@ def device(name: str | wp.Device = "auto") -> wp.Device:
     Args:
         name: "auto" (the first CUDA device, or the CPU where there is none), "cpu", "cuda" or "cuda:1".
     """
-    compile_lean()  # before the first kernel of a simulation is loaded
+    take_own_modules()  # before the first kernel of a simulation is loaded
     if isinstance(name, wp.Device):
         return name
     if not isinstance(name, str):

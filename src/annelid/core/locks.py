@@ -7,7 +7,7 @@ A thread that holds a lock takes only locks that come later in this list, or aga
    waits for the gate with it: what is prepared lies in a queue, and whoever next has gate and network installs it.
 3. `recorder`: of a recording that is written (`core.recording`).
 4. The lock of `core.device.undisturbed`: of CUDA, whose one stream all threads share.
-5. That of `core.kernels.loading`: of who makes kernels.
+5. That of `core.kernels.loading`: of who makes or loads kernels.
 6. Locks inside of `Gate` and `core.runs`, which are held for a few instructions that take no other lock.
 
 Gates of several simulations have one rank. Threads that would wait in a circle, because observers of two simulations

@@ -1,8 +1,7 @@
-"""Kernels that several threads need at the same time, made by one of them.
+"""Kernels that several threads need at the same time: made, compiled and loaded by one of them.
 
-Structures of kernels are told apart by identity: made twice, they do not fit together. Warp compiles and loads kernels
-in any number of threads, as long as nothing is added to their module meanwhile: where functions are made, kernels have
-modules of their own.
+Structures of kernels are told apart by identity: made twice, they do not fit together. How they are loaded is in
+`core.warp_build.own_modules`.
 
 Who makes a kernel also holds the lock under which Warp reads those of a module, in all threads. It comes second: no
 `wp.static` makes kernels, so that nobody who reads some waits for one to be made.
@@ -17,19 +16,18 @@ import threading
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from annelid.core.warp_build.lean_headers import compile_lean
+from annelid.core.warp_build.own_modules import LOADING, take_own_modules
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_MAKING = threading.RLock()
 try:
     from warp._src.codegen import _codegen_lock as _READING  # Warp has no public name for it
 except ImportError:  # another Warp: with one lock more
     _READING = threading.RLock()
 
 if sys.platform != "win32":  # a process that is forked has the locks of threads that it does not have
-    for _lock in (_READING, _MAKING):  # taken in the reverse order
+    for _lock in (_READING, LOADING):  # taken in the reverse order
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
@@ -41,10 +39,10 @@ def once(make: Callable[P, T]) -> Callable[P, T]:
     def made(*given: P.args, **named: P.kwargs) -> T:
         key = (given, *named.items())
         if key not in known:
-            with _MAKING, _READING:
+            with LOADING, _READING:
                 if key not in known:
                     known[key] = make(*given, **named)
-                    compile_lean()
+                    take_own_modules()
         return known[key]
 
     return made

@@ -40,8 +40,6 @@ struct tile_shared_storage_t { };  // the memory of tiles, of which there are no
 static tile_shared_storage_t* shared_tile_storage;
 }
 """
-_OWN = __name__.partition(".")[0] + "."
-_looked_through = 0
 
 
 def is_on() -> bool:
@@ -51,24 +49,10 @@ def is_on() -> bool:
     return wp.__version__ in TESTED and os.environ.get("ANNELID_PLAIN_WARP", "0") in ("", "0")
 
 
-def compile_lean() -> None:
-    """Let the modules of this package that Warp has by now be compiled with the lean header."""
-    global _looked_through
-    if not is_on():
-        return
-    import warp as wp  # here: `core.device`, which starts it quietly, comes first
-
-    modules = list(wp._src.context.user_modules.values())  # none is ever taken away
-    for module in modules[_looked_through:]:
-        if _is_own(module) and "_run_codegen" not in vars(module):
-            module._run_codegen = functools.partial(_generate, module._run_codegen)
-    _looked_through = len(modules)
-
-
-def _is_own(module: Any) -> bool:
-    """Whether a module is that of a file of this package, or of a kernel from one."""
-    places = [module.name, *(kernel.func.__module__ for kernel in module.kernels.values())]
-    return any(place.startswith(_OWN) for place in places)
+def compile_lean(module: Any) -> None:
+    """Let a module be compiled with the lean header, where that is on."""
+    if is_on():
+        module._run_codegen = functools.partial(_generate, module._run_codegen)
 
 
 def _generate(given: Callable[..., tuple[Any, ...]], options: dict[str, Any], is_cpu: bool) -> tuple[Any, ...]:
