@@ -21,6 +21,7 @@ from typing import Any
 
 from annelid.core.errors import InvalidValue
 from annelid.core.files import replaced
+from annelid.core.warp_build.references import with_references
 
 TESTED = ("1.19.0",)
 """Versions of Warp whose headers and modules are known; with any other one nothing is changed."""
@@ -56,8 +57,10 @@ def compile_lean(module: Any) -> None:
 
 
 def _generate(given: Callable[..., tuple[Any, ...]], options: dict[str, Any], is_cpu: bool) -> tuple[Any, ...]:
-    """The source of a module and what belongs to it, as Warp gives it, with the lean header where that has all."""
+    """What Warp gives of a module: its source, with references and the lean header where that has all, and the rest."""
     source, *rest = given(options, is_cpu)
+    if is_cpu:
+        source = with_references(source, options.get("cpu_compiler_flags") or "")
     folder = _folder(source, options) if is_cpu else None
     if folder:
         source = source.replace(_SEPARATE, "")
