@@ -28,7 +28,7 @@ def take_own_modules() -> None:
     import warp as wp  # here: `core.device`, which starts it quietly, comes first
 
     with LOADING:
-        modules = list(wp._src.context.user_modules.values())  # none is ever taken away
+        modules: list[Any] = list(wp._src.context.user_modules.values())  # none is ever taken away
         for module in modules[_looked_through:]:
             if _is_own(module) and "load" not in vars(module):
                 module.load = loading_in_turn(module)
@@ -65,7 +65,7 @@ def loading_in_turn(module: Any) -> Callable[..., Any]:
             try:
                 return linked(device, size, *given, **options)
             except Exception:  # that is what Warp raises
-                folder = Path(wp.config.kernel_cache_dir, module.get_module_identifier(size))
+                folder = Path(wp.config.kernel_cache_dir or "", module.get_module_identifier(size))
                 if not folder.exists():  # nothing was compiled
                     raise
                 shutil.rmtree(folder, ignore_errors=True)
