@@ -71,7 +71,7 @@ def _still(parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         (lambda n: voxels.simulation(_robot(), substeps=n, device="cpu"), "between 1 and 46340 or None"),
         (lambda n: voxels.simulation(_robot(), dt=n, device="cpu"), "between 1e-15 and 1000 s or 'auto'"),
         (lambda n: voxels.simulation(_robot(), control_interval=n, device="cpu"), "between 0 and 2147483646"),
-        (lambda n: EA(sigma=n**20), "sigma of ea must be a number"),
+        (lambda n: EA(sigma=n**20), "sigma of ea must be a finite number"),
     ],
 )
 def test_whole_numbers_beyond_all_use_are_refused_in_a_sentence(refused: Callable[[int], Any], told: str) -> None:

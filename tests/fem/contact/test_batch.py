@@ -143,5 +143,5 @@ def test_many_worlds_on_a_gpu_that_cannot_be_stepped_together_are_warned_of() ->
     assert how_together("auto", rubber_block(), fem.World(), [], gpu, corners=False, **asked) is not None
     with pytest.warns(SteppedOneByOne, match="64 worlds are stepped one after the other.*corners and edges"):
         assert how_together("auto", rubber_block(), fem.World(), [], gpu, corners=True, **asked) is None
-    with pytest.warns(SteppedOneByOne, match="need a law"):
+    with pytest.warns(SteppedOneByOne, match="need laws"):
         assert how_together("auto", block(), fem.World(), [], gpu, corners=False, **asked) is None

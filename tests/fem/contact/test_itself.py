@@ -221,7 +221,7 @@ def test_pieces_that_begin_in_or_too_near_each_other_are_refused() -> None:
         fem.simulation(two_blocks(-0.01, turn=0.3)[0], device="cpu")
     with pytest.raises(InvalidValue, match=r"begin too near, .* a gap of 0.001 m, where contact begins at 0.0"):
         fem.simulation(two_blocks(0.001)[0], device="cpu")
-    with pytest.raises(InvalidValue, match="itself of a Contact must be True, False or None"):
+    with pytest.raises(InvalidValue, match="itself of a contact must be True, False or None"):
         fem.Contact(itself=wrong)
 
 

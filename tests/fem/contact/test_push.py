@@ -5,7 +5,7 @@ import pytest
 import warp as wp
 
 from annelid import fem
-from annelid.core.errors import InvalidValue, UnknownName
+from annelid.core.errors import InvalidValue
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.contact.start import CoarseForContact, PushedOut
 from annelid.shapes import Box, Capsule, HeightField, Plane, Rigid, Sphere, Surface, ground, turned_about
@@ -146,7 +146,7 @@ def test_a_solid_that_starts_deep_in_obstacles_is_pushed_out_on_request() -> Non
     held.fix(lambda p: p[:, 2] > 0.0)
     with pytest.raises(InvalidValue, match="starts in obstacle 0"):  # nothing may move what is held
         fem.simulation(held, obstacles=[ground()], contact=contact, device="cpu")
-    with pytest.raises(UnknownName, match="push"):
+    with pytest.raises(InvalidValue, match="one of refuse, push"):
         fem.Contact(overlapping="pull")
 
 

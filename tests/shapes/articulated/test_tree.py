@@ -220,8 +220,8 @@ def test_springs_touch_robots_that_stand_and_refuse_others(arm: RigidTree) -> No
     simulation = springs.simulation(body, obstacles=arm.bodies(), device="cpu", threads=1)
     with pytest.raises(Unsupported, match="grains or fem or coupling"):
         JointDrive(simulation, arm)
-    with pytest.raises(InvalidValue, match="driven"):
-        springs.simulation(body, obstacles=arm.bodies(motion="driven"), device="cpu", threads=1)
+    with pytest.raises(InvalidValue, match="free"):
+        springs.simulation(body, obstacles=arm.bodies(motion="free"), device="cpu", threads=1)
 
 
 # --- MuJoCo reads the same ---
