@@ -17,6 +17,7 @@ import pytest
 
 from annelid import Simulation, coupling, fem, grains, shapes, springs, voxels, voxels3d
 from annelid.core.errors import InvalidValue
+from annelid.core.interrupts import KEEPER
 from annelid.core.recording import Recording
 
 WATCHED = ("march.py", "simulation.py", "recorder.py", "pacing.py", "solver.py")
@@ -72,6 +73,7 @@ def no_press_ends_the_tests() -> Iterator[None]:
             raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGINT, handler)
+    KEEPER._depth = KEEPER._firm = 0  # whatever a press in an earlier test has left
     yield
     Presses.sent, Presses.armed = 0, False
     signal.signal(signal.SIGINT, before)
