@@ -5,10 +5,10 @@ import pytest
 
 from annelid import envs
 from annelid.core.errors import InvalidValue
-from annelid.envs.scoop import Stop, follow, scoop_stops
 from annelid.envs.task_worlds import TaskWorlds
 
 from .audit import Audit
+from .scoop import Stop, follow, scoop_stops
 
 GRAVITY = 9.81
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +12,7 @@ import warp as wp
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.timing import shortest_time
 from annelid.voxels3d.codesign.batch import Ground
 from annelid.voxels3d.codesign.bodies import BOX, random_bodies
 from annelid.voxels3d.codesign.network import Network, random_weights
@@ -50,18 +50,8 @@ def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[
         walk = Seekers(
             ground, grids, lights, intervals=options.steps // _EVERY, every=_EVERY, threads=thread_count(threads)
         )
-        there = _shortest(partial(walk.run, network), options.repeats)
-        both = _shortest(partial(walk.gradient, network), options.repeats)
+        there = shortest_time(partial(walk.run, network), options.repeats)
+        both = shortest_time(partial(walk.gradient, network), options.repeats)
         goal = 1.0 if (count, options.steps) == (1024, 1000) else None
         yield Measurement(f"{name}-{count}-forward", there, "s", source=f"{walk.bodies.count} voxels")
         yield Measurement(f"{name}-{count}-gradient", both, "s", goal, bound="at-most")
-
-
-def _shortest(work: Callable[[], object], repeats: int) -> float:
-    """Shortest wall time of some work [s], after it was done once; results are on the host when it ends."""
-    times = []
-    for _ in range(repeats + 1):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times[1:])

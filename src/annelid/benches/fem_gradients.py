@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ import warp as wp
 from annelid import Rollout, fem
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
+from annelid.core.timing import shortest_time
 from annelid.materials import Material, Yeoh, material
 from annelid.robots import finger
 from annelid.shapes import tet_beam
@@ -52,8 +52,8 @@ def _at_rest(device: wp.Device, threads: int | None, options: Options) -> Iterat
         robot.positions.assign(rest)
         forward.settle({"bellows": 12e3})
 
-    there = _shortest(settle, options.repeats)
-    back = _shortest(lambda: sensitivity.rates(seed), options.repeats)
+    there = shortest_time(settle, options.repeats)
+    back = shortest_time(lambda: sensitivity.rates(seed), options.repeats)
     yield from _pair(f"finger-{robot.solid.node_count}-nodes", there, back, "at rest, all parameters")
 
 
@@ -64,8 +64,8 @@ def _in_motion(
     rollout = Rollout(fem.simulation(solid, velocity_damping=1.0, device=device, threads=threads), options.steps)
     given = {each: rollout.value(each) for each in rollout.names if chosen.law is None or each != "youngs_modulus"}
     seed = np.ones((1, 1, solid.node_count, 3))
-    there = _shortest(lambda: rollout.forward(given), options.repeats)
-    back = _shortest(lambda: rollout.backward(seed), options.repeats)
+    there = shortest_time(lambda: rollout.forward(given), options.repeats)
+    back = shortest_time(lambda: rollout.backward(seed), options.repeats)
     steps = options.steps
     yield from _pair(f"{name}-{solid.node_count}-nodes", there / steps, back / steps, "a step, all parameters")
 
@@ -74,13 +74,3 @@ def _pair(name: str, there: float, back: float, source: str) -> Iterator[Measure
     yield Measurement(f"{name}-forward", 1e3 * there, "ms", source=source)
     yield Measurement(f"{name}-backward", 1e3 * back, "ms", source=source)
     yield Measurement(f"{name}-ratio", back / there, "", 1.0, bound="at-most", source="forward = 1")
-
-
-def _shortest(work: Callable[[], object], repeats: int) -> float:
-    """Shortest wall time of some work [s], after it was done once; results are on the host when it ends."""
-    times = []
-    for _ in range(repeats + 1):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times[1:])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -14,6 +13,7 @@ from annelid import Rollout, Simulation, Travel, springs
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.options import Precision
+from annelid.core.timing import shortest_time
 from annelid.shapes import Plane
 
 _CONTROLS = 3
@@ -84,21 +84,11 @@ def _times(
     wave = 1.0 + 0.1 * np.sin(0.19 * moments - 2.1 * np.arange(_CONTROLS))
     given = {**given, "controls": np.broadcast_to(wave, (rollout.worlds, *wave.shape)).copy()}
     loss = Travel("x")
-    there = _shortest(lambda: rollout.forward(given), options.repeats)
-    both = _shortest(lambda: rollout.gradient(loss, given), options.repeats)
+    there = shortest_time(lambda: rollout.forward(given), options.repeats, warm_up=2)
+    both = shortest_time(lambda: rollout.gradient(loss, given), options.repeats, warm_up=2)
     source = f"checkpoints every {rollout.plan.every} of {options.steps} steps"
     yield Measurement(f"{name}-forward", there, "s", source=source)
     goal = 1.0 if (rollout.worlds, options.steps) == (1024, 1000) else None
     yield Measurement(f"{name}-gradient", both, "s", goal, bound="at-most")
     yield Measurement(f"{name}-ratio", both / there, "", most, bound="at-most", source="forward alone = 1")
     yield Measurement(f"{name}-step", 1e6 * both / options.steps, "us", source="there and back")
-
-
-def _shortest(work: Callable[[], object], repeats: int) -> float:
-    """Shortest wall time of some work [s], after it was done twice; results are on the host when it ends."""
-    times = []
-    for _ in range(repeats + 2):  # compiles, then captures what is repeated
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times[2:])

@@ -11,7 +11,6 @@ import warp as wp
 
 from annelid import springs
 from annelid.benches.support.floating import floating
-from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.simulation import Simulation
 from annelid.core.timing import steps_per_second
@@ -31,8 +30,6 @@ class Options:
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
     """Rates of plain blocks, of many robots at once, of a step with all features, and the time of building a block."""
-    if not 0.0 < options.seconds < float("inf"):
-        raise InvalidValue(f"--seconds must be a positive time, not {options.seconds}.")
     for shape in _CUDA_BLOCKS if device.is_cuda else _CPU_BLOCKS:
         name = "springs-" + "x".join(map(str, shape))
         simulation = floating(springs.block(shape), device=device, threads=threads)

@@ -8,7 +8,7 @@ from typing import Any
 
 from annelid.calibration.drawing import draw_run
 from annelid.calibration.identified import Compared, Identified
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 from annelid.core.ownership import owned
 
 
@@ -71,8 +71,7 @@ def _run(run: Compared) -> dict[str, Any]:
 
 
 def _written(path: Path, text: str) -> Path:
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
     return path
 
 

@@ -14,7 +14,7 @@ from annelid.commands.support.atlas_pages import as_html, as_markdown
 from annelid.commands.support.options import parse
 from annelid.commands.support.study_results import Result, find_results
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 from annelid.studies.registry import study_names
 
 TITLE = "Atlas"
@@ -55,8 +55,7 @@ def command(arguments: list[str]) -> int:
 def write_page(found: list[Result], path: Path) -> None:
     """Write the atlas of some results to a file, in the format that its name says."""
     text = _PAGES[path.suffix](TITLE, atlas(found))
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def summary(found: list[Result], path: Path) -> dict[str, object]:

@@ -16,7 +16,6 @@ from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.own_files import is_own
 from annelid.core.ownership import owned
@@ -123,8 +122,7 @@ def _run_inside(folder: Path, experiment: Experiment, options: Evolve, machine: 
         )
         where = executor.describe() if kind != "local" else device_title(choose_device(machine.device))
     report = Report(experiment.name, where, found.seconds, _measurements(found))
-    with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
+    report.write(folder / "results.json")
     return report, _files(found, folder, options, machine)
 
 

@@ -14,7 +14,6 @@ from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import AnnelidError, UnknownName
-from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.own_files import load_own, split_own
 from annelid.core.ownership import owned
@@ -68,8 +67,7 @@ def run_calibration(calibration: Calibration, options: Identify, machine: Machin
                 folder=folder, resume=options.resume,
             )  # fmt: skip
         report = Report(calibration.name, device_title(device), time.perf_counter() - begin, found.measurements())
-        with replaced(folder / "results.json") as temporary:
-            temporary.write_text(report.to_json() + "\n", encoding="utf-8")
+        report.write(folder / "results.json")
         written = [folder / "results.json", *save(found, folder, plots=not options.no_plot)]
         (folder / CHECKPOINT).unlink(missing_ok=True)  # the search is over
         return report, written

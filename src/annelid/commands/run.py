@@ -168,5 +168,4 @@ def _write(folder: Path, rows: list[dict[str, float]], report: Report) -> None:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
+    report.write(folder / "results.json")

@@ -15,7 +15,7 @@ from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.display import Bar, Display
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import write_json
 from annelid.core.measurement import Report
 from annelid.core.ownership import owned
 
@@ -68,8 +68,7 @@ def command(arguments: list[str]) -> int:
 def _tell(report: Report, outcome: Outcome, folder: Path, *, quiet: bool) -> int:
     whole = json.loads(report.to_json())
     whole |= {"passed": bool(report.passed) and not outcome.failures, "failures": outcome.failures}
-    with replaced(folder / "report.json") as temporary:
-        temporary.write_text(json.dumps({**whole, "memory": outcome.memory.tolist()}) + "\n", encoding="utf-8")
+    write_json(folder / "report.json", {**whole, "memory": outcome.memory.tolist()}, indent=None)
     if quiet:
         print(json.dumps(whole))
     else:

@@ -10,7 +10,6 @@ from annelid.commands.support.options import Machine, combined, helped, parse, p
 from annelid.commands.support.telling import tell
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
-from annelid.core.files import replaced
 from annelid.core.measurement import Report
 from annelid.core.ownership import owned
 from annelid.core.progress import Progress
@@ -66,17 +65,12 @@ def _run_inside(folder: Path, study: Study, files: Files, machine: Machine) -> t
         found = study.compute(device, machine.threads, progress)
     seconds = time.perf_counter() - begin
     report = Report(study.name, device_title(device), seconds, study.measure(found), facts)
-    _write(report, folder)
+    report.write(folder / "results.json")
     drawn = study.plot(found, folder) if not files.no_plot else []
     if drawn:  # written again rather than later: a plot that fails must not cost what was computed
         report = replace(report, facts={**facts, "plots": [path.name for path in drawn]})
-        _write(report, folder)
+        report.write(folder / "results.json")
     return report, [folder / "results.json", *drawn]
-
-
-def _write(report: Report, folder: Path) -> None:
-    with replaced(folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
 
 
 _VERDICTS = {True: "holds.", False: "does not hold: see the table.", None: "has nothing to hold against."}

@@ -19,7 +19,6 @@ from annelid.commands.support.terminal import imports_that_can_be_interrupted
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title, thread_count
 from annelid.core.errors import InvalidValue, SlowTask, UnknownName
-from annelid.core.files import replaced
 from annelid.core.interrupts import held_back
 from annelid.core.measurement import Measurement, Report
 from annelid.core.own_files import is_own
@@ -211,8 +210,7 @@ def _train_inside(
             training.history.seconds,
             _measurements(training, pace.episodes, options.baselines),
         )
-    with replaced(training.folder / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
+    report.write(training.folder / "results.json")
     return report, _files(training, options, machine)
 
 

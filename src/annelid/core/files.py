@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import shutil
 import stat
@@ -12,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from annelid.core.errors import InvalidValue
 
@@ -102,6 +103,17 @@ def replaced(path: Path) -> Iterator[Path]:
             if error.filename == str(temporary):
                 error.filename, error.filename2 = str(path), None
             raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8 in place of what is there, whole or not at all."""
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, values: Any, *, indent: int | None = 1) -> None:
+    """Write values as JSON, whole or not at all."""
+    write_text(path, json.dumps(values, indent=indent) + "\n")
 
 
 @contextmanager

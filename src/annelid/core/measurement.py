@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from annelid.core.described import html_table
 from annelid.core.errors import InvalidValue
+from annelid.core.files import write_text
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
 
@@ -112,6 +114,10 @@ class Report:
             **({"facts": dict(self.facts)} if self.facts else {}),
         }
         return json.dumps({**body, "measurements": [_finite(row) for row in rows]})
+
+    def write(self, path: Path) -> None:
+        """Write the object to a file, whole or not at all."""
+        write_text(path, self.to_json() + "\n")
 
     def print(self, console: Console | None = None) -> None:
         """Print the measurements as a table; columns that would be empty are left out."""

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
-from annelid.core.files import as_path, read_text, replaced
+from annelid.core.files import as_path, read_text, replaced, write_json
 from annelid.core.identity import identity
 from annelid.core.options import require_callable, require_kind, require_truth
 from annelid.core.packages import installed
@@ -105,8 +105,7 @@ def _known(path: Path, measured: str, names: list[str], *, resume: bool) -> dict
     """Runs of a table that is gone on with, by their parameters, those that failed aside."""
     notes = path.with_suffix(".json")
     if not path.exists():
-        with replaced(notes) as temporary:
-            temporary.write_text(json.dumps({"identity": measured, "vary": names}) + "\n", encoding="utf-8")
+        write_json(notes, {"identity": measured, "vary": names}, indent=None)
         return {}
     if not resume:
         raise AnnelidError(f"{path} holds a sweep already: go on with it by resume (--resume), or name another place.")

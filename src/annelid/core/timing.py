@@ -1,8 +1,9 @@
-"""Speed of a simulation."""
+"""Speed of a simulation, and of any work."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Literal
 
 from annelid.core.simulation import Simulation
@@ -43,3 +44,19 @@ def _stretch(simulation: Simulation[Any], steps: int) -> float:
     simulation.solver.advance(simulation.state, steps)
     simulation.synchronize()
     return time.perf_counter() - begin
+
+
+def shortest_time(work: Callable[[], object], repeats: int, *, warm_up: int = 1) -> float:
+    """Shortest wall time of some work whose results are on the host when it ends [s].
+
+    Args:
+        work: The work.
+        repeats: How often it is timed.
+        warm_up: How often it is done before: kernels are compiled, and what is repeated is captured.
+    """
+    times = []
+    for _ in range(warm_up + repeats):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return min(times[warm_up:])

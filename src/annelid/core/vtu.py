@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 
 VERTEX, LINE, TRIANGLE, TETRAHEDRON, TEN_NODES = 1, 3, 5, 10, 24
 """Types of cells; the nodes of a tetrahedron of ten are its corners and the middles of 01, 12, 02, 03, 13, 23."""
@@ -67,8 +67,7 @@ def write_grid(
         "</VTKFile>",
         "",
     ]
-    with replaced(path) as temporary:
-        temporary.write_text("\n".join(lines), encoding="utf-8")
+    write_text(path, "\n".join(lines))
 
 
 def write_list(path: Path, frames: Sequence[tuple[float, str]]) -> None:
@@ -76,8 +75,7 @@ def write_list(path: Path, frames: Sequence[tuple[float, str]]) -> None:
     lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">']
     lines += ["<Collection>"]
     lines += [f'<DataSet timestep="{at!r}" group="" part="0" file={quoteattr(file)}/>' for at, file in frames]
-    with replaced(path) as temporary:
-        temporary.write_text("\n".join([*lines, "</Collection>", "</VTKFile>", ""]), encoding="utf-8")
+    write_text(path, "\n".join([*lines, "</Collection>", "</VTKFile>", ""]))
 
 
 def require_vtu(path: Path, suffix: str) -> Path:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from annelid.core.files import replaced
+from annelid.core.files import write_json, write_text
 from annelid.evolve.run import Run
 
 
 def write_results(run: Run, folder: Path) -> list[Path]:
     """Write history.csv, best.json and experiment.json, and what files a problem has of the best; the files."""
     run.history.write(folder / "history.csv")
-    _write_json(folder / "best.json", best_robots(run))
-    _write_json(folder / "experiment.json", run.experiment.to_table())
+    write_json(folder / "best.json", best_robots(run))
+    write_json(folder / "experiment.json", run.experiment.to_table())
     names = ["history.csv", "best.json", "experiment.json"]
     for end, text in _best_files(run).items():
         names.append(f"best{end}")
-        with replaced(folder / names[-1]) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(folder / names[-1], text)
     return [folder / name for name in names]
 
 
@@ -58,8 +56,3 @@ def _champion(run: Run, i: int) -> dict[str, Any]:
 def _elites(run: Run) -> list[list[list[float]]]:
     rows = [searcher.elites() for searcher in run.searchers]
     return [[] if found is None else found.tolist() for found in rows]
-
-
-def _write_json(path: Path, values: Any) -> None:
-    with replaced(path) as temporary:
-        temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")

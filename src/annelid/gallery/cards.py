@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 from annelid.gallery.entries import KINDS, Kind
 from annelid.gallery.making import SOURCE, Made, shown
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW
@@ -29,8 +29,7 @@ def write_index(gallery: Path) -> Path:
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>Annelid: gallery</title><style>{STYLE}{_PAGE_STYLE}</style><h1>Gallery</h1>{sections}</html>\n"
     )
-    with replaced(gallery / INDEX) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(gallery / INDEX, page)
     return gallery / INDEX
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from annelid import __version__
-from annelid.core.files import read_text, replaced
+from annelid.core.files import read_text, write_json, write_text
 from annelid.core.ownership import owned
 from annelid.gallery.entries import Entry, entries
 from annelid.gallery.filming import film
@@ -64,7 +63,7 @@ def make(
         _write_source(entry, folder / SOURCE)
         (folder / FAILED).unlink(missing_ok=True)
         # Written last: what has it is complete.
-        _write(folder / DONE, json.dumps({**facts, "cpu": round(time.process_time() - begin, 2)}) + "\n")
+        write_json(folder / DONE, {**facts, "cpu": round(time.process_time() - begin, 2)}, indent=None)
     return folder
 
 
@@ -72,7 +71,7 @@ def fail(entry: Entry, gallery: Path, why: str) -> None:
     """Remember why an entry could not be made."""
     folder = gallery / entry.key
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / FAILED, why)
+    write_text(folder / FAILED, why)
 
 
 def is_made(entry: Entry, gallery: Path) -> bool:
@@ -100,9 +99,4 @@ def _made(entry: Entry, gallery: Path) -> Made:
 
 def _write_source(entry: Entry, path: Path) -> None:
     formatter: Any = HtmlFormatter(full=True, title=f"{entry.module}", linenos="table")
-    _write(path, highlight(read_text(entry.source), PythonLexer(), formatter))
-
-
-def _write(path: Path, text: str) -> None:
-    with replaced(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(path, highlight(read_text(entry.source), PythonLexer(), formatter))

@@ -15,7 +15,7 @@ import numpy as np
 
 from annelid.core.device import device as choose_device
 from annelid.core.errors import AnnelidError
-from annelid.core.files import read_bytes, replaced
+from annelid.core.files import read_bytes, replaced, write_text
 from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW, write_preview
@@ -78,8 +78,7 @@ def _write_page(name: str, text: str, measured: Sequence[Measurement], plots: Se
         f"<h1>{name}</h1><p>{html.escape(text)}</p><p>The quick form: <code>annelid study {name} --quick</code>.</p>"
         f"{pictures}<table>{head}{rows}</table></html>\n"
     )
-    with replaced(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def _encoded(path: Path) -> str:

@@ -15,7 +15,7 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
-from annelid.core.files import read_text, replaced
+from annelid.core.files import read_text, write_text
 from annelid.core.measurement import Measurement
 from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
@@ -181,8 +181,7 @@ class Squeeze(Checked):
         if self.folder is None or self.quick:
             return
         kept = {"seed": self.seed, "squeezes": [asdict(one) for one in found]}
-        with replaced(self.folder / KEPT) as temporary:
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
+        write_text(self.folder / KEPT, json.dumps(kept))
 
 
 def _checked(one: Squeezed) -> Squeezed:

@@ -11,7 +11,6 @@ from annelid.commands.support.options import Machine, combined, parse, part
 from annelid.core.device import device as choose_device
 from annelid.core.device import device_title
 from annelid.core.errors import InvalidValue
-from annelid.core.files import replaced
 from annelid.core.measurement import Measurement, Report
 from annelid.core.ownership import owned
 from annelid.core.progress import Progress
@@ -74,6 +73,5 @@ def _run(path: Path, name: str, own: Folder, machine: Machine, out: Path) -> tup
         Measurement("robots-per-second", len(results) / wall, "1/s"),
     ]
     report = Report(name, device_title(chosen), wall, found)
-    with replaced(out / "results.json") as temporary:
-        temporary.write_text(report.to_json() + "\n", encoding="utf-8")
+    report.write(out / "results.json")
     return report, results

@@ -10,7 +10,7 @@ from annelid.envs.baselines.parts import times
 from annelid.envs.worlds import Policy, Worlds
 
 _WAY = np.array([
-    # time [s], angles of base, shoulder, elbow and wrist [rad]: those of `scoop.scoop_stops()`, then to the bin
+    # time [s], angles of base, shoulder, elbow and wrist [rad]: those of an arc through the soil, then to the bin
     (1.8, 0.0, 0.395, -2.224, 3.469),
     (2.3, 0.0, 0.497, -2.238, 3.585),
     (2.8, 0.0, 0.451, -2.269, 3.421),

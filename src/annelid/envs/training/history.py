@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import read_text, replaced
+from annelid.core.files import read_text, write_text
 
 _HEADER = "seconds,steps,return,length"
 WINDOW = 100
@@ -53,8 +53,7 @@ class History:
     def write(self, path: Path) -> None:
         """Write all rows."""
         lines = [f"{t:.3f},{steps},{total!r},{length}" for t, steps, total, length in self.rows]
-        with replaced(path) as temporary:
-            temporary.write_text("\n".join([_HEADER, *lines]) + "\n", encoding="utf-8")
+        write_text(path, "\n".join([_HEADER, *lines]) + "\n")
 
     @staticmethod
     def read(path: Path) -> History:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.files import read_text, replaced, require_folder
+from annelid.core.files import read_text, require_folder, write_json
 from annelid.core.interrupts import held_back
 from annelid.core.ownership import owned
 from annelid.core.packages import optional
@@ -216,8 +216,7 @@ class Training:
         from annelid.envs.training.scaling import save_scale
 
         with held_back(firmly=True), owned(self.folder):
-            with replaced(self.folder / _PLAN) as temporary:
-                temporary.write_text(json.dumps(asdict(self.plan), indent=1) + "\n", encoding="utf-8")
+            write_json(self.folder / _PLAN, asdict(self.plan))
             self.history.write(self.folder / "history.csv")
             save_scale(self.env, self.folder)
             save_agent(self.agent, self.folder)

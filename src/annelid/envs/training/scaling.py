@@ -22,7 +22,7 @@ from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import VecEnvWrapper, VecNormalize
 
 from annelid.core.errors import FileFormatError
-from annelid.core.files import read_text, replaced
+from annelid.core.files import read_text, write_json
 from annelid.envs.stable import StableVecEnv
 
 _FILE = "scale.json"
@@ -87,8 +87,7 @@ def save_scale(env: VecNormalize, folder: Path) -> None:
     values: dict[str, Any] = {name: float(getattr(env.ret_rms, name)) for name in _NAMES}
     if env.norm_obs and isinstance(env.obs_rms, RunningMeanStd):
         values["observations"] = {name: np.asarray(getattr(env.obs_rms, name)).tolist() for name in _NAMES}
-    with replaced(folder / _FILE) as temporary:
-        temporary.write_text(json.dumps(values) + "\n", encoding="utf-8")
+    write_json(folder / _FILE, values, indent=None)
 
 
 def read_observation_scale(folder: Path) -> Callable[[np.ndarray], np.ndarray] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue, UnknownName
-from annelid.core.files import as_path, read_text, replaced
+from annelid.core.files import as_path, read_text, write_json
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_kind, require_word
 from annelid.shapes.resistive.law import COEFFICIENTS, resistance_of, space_stress
@@ -153,8 +153,7 @@ def medium(given: str | Path | Medium) -> Medium:
 def write_medium(path: str | Path, found: Medium) -> None:
     """Write a medium to a file in JSON, for `ResistiveGround(medium=path)`."""
     record = {"format": _FORMAT, "version": _VERSION, **asdict(found)}
-    with replaced(as_path(path)) as temporary:
-        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(as_path(path), record)
 
 
 def read_medium(path: str | Path) -> Medium:

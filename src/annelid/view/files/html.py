@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 from annelid.core.recording import Recording
 from annelid.view.files.page_data import page_data
 
@@ -29,8 +29,7 @@ def write_html(
     """
     name = title or recording.header.scene or recording.path.stem
     data = page_data(recording, title=name, fps=fps, color_field=field)
-    with replaced(path) as temporary:
-        temporary.write_text(page(name, data), encoding="utf-8")
+    write_text(path, page(name, data))
 
 
 def page(title: str, data: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
-from annelid.core.files import as_path, read_text, replaced
+from annelid.core.files import as_path, read_text, write_text
 from annelid.core.options import require_kind
 from annelid.shapes.values import Vector
 from annelid.voxels3d.files.parts import Parts, of_parts
@@ -66,8 +66,7 @@ def write_json(robot: Robot, path: str | os.PathLike[str]) -> None:
     values["voxels"] = np.column_stack([robot.cells, robot.material_of]).ravel().tolist()
     if externals := _externals(robot):
         values["externals"] = externals
-    with replaced(as_path(path)) as temporary:
-        temporary.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    write_text(as_path(path), json.dumps(values, indent=1) + "\n")
 
 
 def _robot(values: Any, name: str, parts: Parts) -> Robot:

@@ -6,13 +6,12 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from annelid.core.files import replaced
+from annelid.core.files import write_text
 
 
 def write_xml(root: ElementTree.Element, path: Path) -> None:
     """Write a file, whole or not at all."""
-    with replaced(path) as temporary:
-        temporary.write_text(xml_text(root), encoding="utf-8", newline="\n")
+    write_text(path, xml_text(root))
 
 
 def xml_text(root: ElementTree.Element) -> str:
