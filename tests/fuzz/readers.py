@@ -260,7 +260,8 @@ def controller(path: Path) -> Callable[[Path], Any]:
 
 def urdf(path: Path) -> Callable[[Path], Any]:
     """An arm."""
-    from annelid.envs.machines.urdf import read_urdf
+    from annelid.envs.machines import Chain
+    from annelid.shapes.articulated import read_urdf
 
     joints = "".join(
         f'<joint name="j{i}" type="{kind}"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0 0 0.3" '
@@ -277,8 +278,8 @@ def urdf(path: Path) -> Callable[[Path], Any]:
     def read(found: Path) -> None:
         arm = read_urdf(found)
         for link in arm.joints:
-            arm.chain(link)
-        arm.tree.frames(arm.tree.values()[None])
+            Chain.to(arm, link)
+        arm.frames(arm.values()[None])
 
     return read
 

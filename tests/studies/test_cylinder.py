@@ -33,7 +33,7 @@ class Coarse(cylinder.Cylinder):
 @pytest.fixture(scope="module")
 def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The surface that this model itself has at 72 kPa."""
-    search = cylinder._Search(cylinder._voxels("voxel", cylinder.LENGTH / 21), None)
+    search = cylinder.LatticeFit(cylinder._voxels("voxel", cylinder.LENGTH / 21), None)
     path = tmp_path_factory.mktemp("surface") / "hanging.obj"
     search.at(72e3).surface.write(path)
     return path

@@ -13,7 +13,7 @@ from annelid.core.errors import AnnelidError
 from annelid.core.progress import Progress
 from annelid.studies.fem_accuracy import FemAccuracy
 from annelid.studies.support.fem_cases import Case, cantilever_ratio
-from annelid.studies.support.fem_cylinder import Fit, Rod
+from annelid.studies.support.fem_cylinder import Rod, SolidFit
 
 from .conftest import by_name
 
@@ -39,7 +39,7 @@ class Coarse(FemAccuracy):
 def hanging(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The surface that this mesh itself has at 55 kPa."""
     path = tmp_path_factory.mktemp("surface") / "hanging.obj"
-    Fit(Rod(2, 1, 10), None, wp.get_device("cpu"), 1).at(55e3).surface.write(path)
+    SolidFit(Rod(2, 1, 10), None, wp.get_device("cpu"), 1).at(55e3).surface.write(path)
     return path
 
 
@@ -62,14 +62,14 @@ def test_study_holds_and_finds_the_modulus_again(
 def test_measured_surface(cpu: wp.Device) -> None:
     from annelid.studies.support.measured_cylinder import read_reference
 
-    best = Fit(Rod(2, 1, 16), read_reference(MEASURED), cpu, 1).best()
+    best = SolidFit(Rod(2, 1, 16), read_reference(MEASURED), cpu, 1).best()
     assert best.error is not None
     assert 1e3 * best.error.mean < 0.45
 
 
 def test_cylinder_hangs_straight_down(cpu: wp.Device) -> None:
     """Elements mirrored by parity do not push the cylinder aside."""
-    state = Fit(Rod(2, 1, 10), None, cpu, 1).at(60e3)
+    state = SolidFit(Rod(2, 1, 10), None, cpu, 1).at(60e3)
     assert abs(state.tip[0]) < 1e-9
     assert state.tip[1] < -0.05
 

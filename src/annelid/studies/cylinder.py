@@ -12,13 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import warp as wp
-from scipy.optimize import minimize_scalar
 
 from annelid import springs
 from annelid.core.measurement import Measurement
 from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.core.snapshot import Mesh, Snapshot
 from annelid.materials import material
 from annelid.shapes import Cylinder as CylinderShape
 from annelid.shapes import TriangleMesh
@@ -28,23 +26,20 @@ from annelid.springs.quasi import quasi_lattice
 from annelid.springs.stiffness import lattice_stiffness
 from annelid.springs.volume import VolumeTerm, split_moduli
 from annelid.studies.support.measured_cylinder import (
-    GRAVITY,
     LENGTH,
     MASS,
-    MEASURED_TIP,
     RADIUS,
+    Fit,
+    Fitted,
     State,
-    outline,
+    fitted,
     read_reference,
     skin,
-    upright,
 )
-from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.plots import figure
 from annelid.studies.support.skin import Skin
-from annelid.studies.support.surfaces import surface_error
 
 _TABLE = "Cronos, Table 1: mass-spring 1.68 (Cronos), 0.75 (Marchal), FEM 0.63, 2.87, 18.60"
-_RANGE = (55e3, 110e3)  # moduli among which the fit looks [Pa]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +59,6 @@ class Rod:
     skin: TriangleMesh
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """States at the nominal and the fitted modulus, by model, and the measured surface."""
-
-    nominal: dict[str, State]
-    fitted: dict[str, State]
-    tried: dict[str, list[State]]
-    measured: TriangleMesh | None
-
-
 @dataclass(frozen=True)
 class Cylinder(Checked):
     """A clamped silicone cylinder bends under its weight; its surface stands beside the measured one."""
@@ -85,18 +70,10 @@ class Cylinder(Checked):
         None, "The measured deformed surface, a closed mesh in metres; without it only the tip is compared."
     )
 
-    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
+    def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Fitted:
         """Equilibrium at the nominal modulus, and at the one that fits best."""
         measured = None if self.reference is None else read_reference(self.reference)
-        nominal, fitted, tried = {}, {}, {}
-        for rod in self.rods():
-            search = _Search(rod, measured)
-            fitted[rod.name] = search.fit()
-            nominal[rod.name] = search.at(material("silicone-marchal").youngs_modulus)
-            tried[rod.name] = sorted(search.states, key=lambda state: state.modulus)
-            best = fitted[rod.name]
-            progress.say(f"{rod.name}: {1e-3 * best.modulus:.1f} kPa fits best, {1e3 * best.misfit:.3f} mm are left")
-        return Found(nominal, fitted, tried, measured)
+        return fitted({rod.name: LatticeFit(rod, measured) for rod in self.rods()}, measured, progress)
 
     def rods(self) -> list[Rod]:
         """The lattices that are compared: voxels, voxels with a volume term, quasi-uniform."""
@@ -107,24 +84,27 @@ class Cylinder(Checked):
             _quasi("quasi-uniform", LENGTH / coarse),
         ]
 
-    def measure(self, found: Found) -> list[Measurement]:
+    def measure(self, found: Fitted) -> list[Measurement]:
         """Tip and surface errors, at the nominal and at the fitted modulus."""
         rows = []
-        for name, best in found.fitted.items():
+        for name, best in found.best.items():
             rows.append(Measurement(f"{name}-modulus-fitted", 1e-3 * best.modulus, "kPa", source="nominal: 60 kPa"))
             rows += [*_errors(name, "nominal", found.nominal[name]), *_errors(name, "fitted", best)]
-        errors = [state.error.mean for state in found.fitted.values() if state.error is not None]
-        if errors:
-            source = "Cronos, Table 1: co-rotational tetrahedra"
-            rows.append(
-                Measurement("best-surface-mean-fitted", 1e3 * min(errors), "mm", 0.63, source=source, bound="at-most")
-            )
+        if found.least_error is not None:
+            source, least = "Cronos, Table 1: co-rotational tetrahedra", 1e3 * found.least_error
+            rows.append(Measurement("best-surface-mean-fitted", least, "mm", 0.63, source=source, bound="at-most"))
         return rows
 
-    def plot(self, found: Found, folder: Path) -> list[Path]:
+    def plot(self, found: Fitted, folder: Path) -> list[Path]:
         """Outlines, the search for the modulus, and a picture of both surfaces."""
-        path = figure(folder / "cylinder.png", lambda axes: _draw(axes, found), size=(10.0, 4.6), grid=(1, 2))
-        return [path, _picture(found, folder / "cylinder-surfaces.png")]
+
+        def draw(axes: Any) -> None:
+            found.draw_outlines(axes[0, 0], found.best)
+            found.draw_search(axes[0, 1], {"best finite elements": 0.63, "Cronos": 1.68})
+
+        path = figure(folder / "cylinder.png", draw, size=(10.0, 4.6), grid=(1, 2))
+        name = min(found.best, key=lambda name: found.best[name].misfit)
+        return [path, found.picture(name, folder / "cylinder-surfaces.png")]
 
 
 def _errors(name: str, kind: str, state: State) -> list[Measurement]:
@@ -146,39 +126,30 @@ def _errors(name: str, kind: str, state: State) -> list[Measurement]:
     ]
 
 
-class _Search:
-    """States of a rod at several moduli, each found from the one before.
+class LatticeFit(Fit):
+    """States of a lattice.
 
-    A static state depends on modulus over gravity only, so gravity is changed and the body stays.
+    Args:
+        rod: The lattice.
+        measured: The measured surface; without it only the tip is compared.
     """
 
+    moduli, exact = (55e3, 110e3), 300.0
+
     def __init__(self, rod: Rod, measured: TriangleMesh | None) -> None:
-        self.rod, self.measured = rod, measured
-        self.states: list[State] = []
+        super().__init__(measured)
+        self._rod = rod
         self._skin = Skin(rod.body, rod.skin.vertices)
         self._tip = Skin(rod.body, np.array([[0.0, 0.0, LENGTH]]))
         self._positions: np.ndarray | None = None
 
-    def at(self, modulus: float) -> State:
-        """The state at a modulus [Pa]."""
-        pull = GRAVITY * material("silicone-marchal").youngs_modulus / modulus
-        still = equilibrium(
-            self.rod.body,
-            gravity=(0.0, -pull, 0.0),
-            start=self._positions,
-            volume=self.rod.volume,
-            tolerance=1e-5,
+    def settled(self, pull: float) -> tuple[TriangleMesh, np.ndarray]:
+        """Surface and tip [m] at rest under a gravity."""
+        rod = self._rod
+        self._positions = still = equilibrium(
+            rod.body, gravity=(0.0, -pull, 0.0), start=self._positions, volume=rod.volume, tolerance=1e-5
         )
-        self._positions = still
-        surface = TriangleMesh(self._skin.deformed(still), self.rod.skin.triangles)
-        error = None if self.measured is None else surface_error(surface, self.measured)
-        self.states.append(State(modulus, surface, self._tip.deformed(still)[0], error))
-        return self.states[-1]
-
-    def fit(self) -> State:
-        """The state with the smallest misfit."""
-        minimize_scalar(lambda e: self.at(e).misfit, bounds=_RANGE, method="bounded", options={"xatol": 300.0})
-        return min(self.states, key=lambda state: state.misfit)
+        return TriangleMesh(self._skin.deformed(still), rod.skin.triangles), self._tip.deformed(still)[0]
 
 
 def _grid(pitch: float) -> tuple[Lattice, np.ndarray]:
@@ -227,41 +198,3 @@ def _quasi(name: str, pitch: float) -> Rod:
     shape = CylinderShape(RADIUS, LENGTH + held, center=(0.0, 0.0, (LENGTH - held) / 2))
     body = quasi_lattice(shape, spacing, "silicone-marchal", mass=MASS * (1 + held / LENGTH))
     return Rod(name, body.fix(lambda p: p[:, 2] < 0.0), None, skin(pitch))
-
-
-def _draw(axes: Any, found: Found) -> None:
-    side, search = axes[0]
-    if found.measured is not None:
-        side.plot(*outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
-    side.plot(MEASURED_TIP[2] * 1e3, MEASURED_TIP[1] * 1e3, "k+", markersize=10, label="measured tip")
-    for (name, state), color in zip(found.fitted.items(), COLORS, strict=False):
-        side.plot(
-            *outline(state.surface), ".", markersize=1, color=color, label=f"{name}, {1e-3 * state.modulus:.1f} kPa"
-        )
-        search.plot(
-            [1e-3 * s.modulus for s in found.tried[name]],
-            [1e3 * s.misfit for s in found.tried[name]],
-            "o-",
-            markersize=3,
-            color=color,
-            label=name,
-        )
-    side.set(xlabel="z [mm]", ylabel="y [mm]", aspect="equal", title="outline at the fitted modulus")
-    search.axhline(1.68, color="0.4", linestyle="--", label="Cronos")
-    search.axhline(0.63, color="0.4", linestyle=":", label="best finite elements")
-    label = "tip distance [mm]" if found.measured is None else "mean surface distance [mm]"
-    search.set(xlabel="Young's modulus [kPa]", ylabel=label, ylim=(0.0, 8.0), title="fit of the modulus")
-    for axis in (side, search):
-        axis.legend(fontsize=7)
-
-
-def _picture(found: Found, path: Path) -> Path:
-    """Both surfaces: the measured one white, the simulated one red (Cronos, Fig. 6)."""
-    from annelid.view.picture import picture
-
-    name, state = min(found.fitted.items(), key=lambda item: item[1].misfit)
-    parts = [Mesh("simulated", upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
-    if found.measured is not None:
-        parts.append(Mesh("measured", upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
-    picture(Snapshot(0.0, parts=tuple(parts)), path, name=f"measured (white) and {name} (red)", device="cpu")
-    return path

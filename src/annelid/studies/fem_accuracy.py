@@ -15,8 +15,6 @@ import warp as wp
 from annelid.core.measurement import Measurement
 from annelid.core.parameters import Checked, parameter
 from annelid.core.progress import Progress
-from annelid.core.snapshot import Mesh, Snapshot
-from annelid.shapes import TriangleMesh
 from annelid.studies.support.fem_cases import (
     Case,
     cantilever_ratio,
@@ -26,8 +24,8 @@ from annelid.studies.support.fem_cases import (
     patch_error,
     rotation_force,
 )
-from annelid.studies.support.fem_cylinder import Fit, Rod
-from annelid.studies.support.measured_cylinder import MEASURED_TIP, State, outline, read_reference, upright
+from annelid.studies.support.fem_cylinder import Rod, SolidFit
+from annelid.studies.support.measured_cylinder import Fitted, fitted, read_reference
 from annelid.studies.support.plots import COLORS, figure
 
 _PUBLISHED = 0.63
@@ -45,10 +43,7 @@ class Found:
         manufactured: Cells along an edge and errors of the manufactured solution, by elements.
         cantilever: Cells along the thickness and deflections over Timoshenko's, by elements.
         elastica: Loads P L²/EI, and tips found and exact, shape [loads, 2] each.
-        nominal: The cylinder at its nominal modulus, by mesh.
-        fitted: The cylinder at the modulus that fits best, by mesh.
-        tried: All moduli that were tried, by mesh.
-        measured: The measured surface, if it was given.
+        cylinder: The cylinder of several meshes, beside the measured one if that was given.
     """
 
     patch: dict[str, float]
@@ -56,10 +51,7 @@ class Found:
     manufactured: dict[str, tuple[np.ndarray, np.ndarray]]
     cantilever: dict[str, tuple[np.ndarray, np.ndarray]]
     elastica: tuple[np.ndarray, np.ndarray, np.ndarray]
-    nominal: dict[str, State]
-    fitted: dict[str, State]
-    tried: dict[str, list[State]]
-    measured: TriangleMesh | None
+    cylinder: Fitted
 
 
 @dataclass(frozen=True)
@@ -86,14 +78,8 @@ class FemAccuracy(Checked):
         tips = [elastica_tip(cases[1], load) for load in self.loads]
         bent = np.array(self.loads), np.array([found for found, _ in tips]), np.array([exact for _, exact in tips])
         progress.say("cantilever and elastica: done")
-        nominal, fitted, tried = {}, {}, {}
-        for rod in self.rods():
-            fit = Fit(rod, measured, device, threads)
-            best = fitted[rod.name] = fit.best()
-            nominal[rod.name] = fit.at(60e3)
-            tried[rod.name] = sorted(fit.states, key=lambda state: state.modulus)
-            progress.say(f"{rod.name}: {1e-3 * best.modulus:.1f} kPa fits best, {1e3 * best.misfit:.3f} mm are left")
-        return Found(patch, rotation, manufactured, cantilever, bent, nominal, fitted, tried, measured)
+        fits = {rod.name: SolidFit(rod, measured, device, threads) for rod in self.rods()}
+        return Found(patch, rotation, manufactured, cantilever, bent, fitted(fits, measured, progress))
 
     @property
     def loads(self) -> tuple[float, ...]:
@@ -131,7 +117,7 @@ class FemAccuracy(Checked):
     def plot(self, found: Found, folder: Path) -> list[Path]:
         """Convergence, deflections, the cylinder's outline and the fitted modulus against refinement."""
         sheet = figure(folder / "fem-accuracy.png", lambda axes: _draw(axes, found), size=(11.0, 7.6), grid=(2, 3))
-        return [sheet, _picture(found, folder / "fem-cylinder.png")]
+        return [sheet, found.cylinder.picture(list(found.cylinder.best)[-1], folder / "fem-cylinder.png")]
 
     def _manufactured(self, case: Case) -> tuple[np.ndarray, np.ndarray]:
         counts = ((2, 4) if self.quick else (2, 4, 6)) if case.quadratic else ((4, 8) if self.quick else (4, 8, 12))
@@ -165,20 +151,19 @@ class FemAccuracy(Checked):
 
     def _cylinders(self, found: Found) -> list[Measurement]:
         rows = []
-        for name, best in found.fitted.items():
+        for name, best in found.cylinder.best.items():
             rows.append(Measurement(f"{name}-modulus-fitted", 1e-3 * best.modulus, "kPa", source="nominal: 60 kPa"))
             rows.append(Measurement(f"{name}-tip-fitted", 1e3 * best.tip_distance, "mm"))
             if best.error is None:
                 continue
-            mean, nominal = 1e3 * best.error.mean, found.nominal[name].error
+            mean, nominal = 1e3 * best.error.mean, found.cylinder.nominal[name].error
             limit = None if "plain" in name else _PUBLISHED
             rows.append(Measurement(f"{name}-surface-fitted", mean, "mm", limit, source=_TABLE, bound="at-most"))
             if nominal is not None:
                 rows.append(Measurement(f"{name}-surface-nominal", 1e3 * nominal.mean, "mm"))
-        errors = [state.error.mean for state in found.fitted.values() if state.error is not None]
-        if errors:
-            best_mean = 1e3 * min(errors)
-            rows.append(Measurement("best-surface-fitted", best_mean, "mm", _PUBLISHED, source=_TABLE, bound="at-most"))
+        if found.cylinder.least_error is not None:
+            least = 1e3 * found.cylinder.least_error
+            rows.append(Measurement("best-surface-fitted", least, "mm", _PUBLISHED, source=_TABLE, bound="at-most"))
         return rows
 
 
@@ -186,8 +171,8 @@ def _draw(axes: Any, found: Found) -> None:
     _draw_orders(axes[0, 0], found)
     _draw_cantilever(axes[0, 1], found)
     _draw_elastica(axes[0, 2], found)
-    _draw_outline(axes[1, 0], found)
-    _draw_search(axes[1, 1], found)
+    found.cylinder.draw_outlines(axes[1, 0], dict(list(found.cylinder.best.items())[-1:]))
+    found.cylinder.draw_search(axes[1, 1], {"best published": _PUBLISHED})
     _draw_moduli(axes[1, 2], found)
 
 
@@ -219,29 +204,9 @@ def _draw_elastica(axis: Any, found: Found) -> None:
     axis.legend(fontsize=7)
 
 
-def _draw_outline(axis: Any, found: Found) -> None:
-    if found.measured is not None:
-        axis.plot(*outline(found.measured), "o", markersize=4, color="0.5", fillstyle="none", label="measured")
-    axis.plot(MEASURED_TIP[2] * 1e3, MEASURED_TIP[1] * 1e3, "k+", markersize=10, label="measured tip")
-    name, state = list(found.fitted.items())[-1]
-    axis.plot(*outline(state.surface), ".", markersize=1.5, color=COLORS[0], label=name)
-    axis.set(xlabel="z [mm]", ylabel="y [mm]", aspect="equal", title="cylinder at the fitted modulus")
-    axis.legend(fontsize=7)
-
-
-def _draw_search(axis: Any, found: Found) -> None:
-    for number, (name, states) in enumerate(found.tried.items()):
-        moduli, misfits = ([1e-3 * s.modulus for s in states], [1e3 * s.misfit for s in states])
-        axis.plot(moduli, misfits, "o-", markersize=2, linewidth=1, color=COLORS[number % len(COLORS)], label=name)
-    axis.axhline(_PUBLISHED, color="0.4", linestyle=":", label="best published")
-    label = "tip distance [mm]" if found.measured is None else "mean surface distance [mm]"
-    axis.set(xlabel="Young's modulus [kPa]", ylabel=label, ylim=(0.0, 9.0), title="fit of the modulus")
-    axis.legend(fontsize=6, ncols=2, loc="upper right")
-
-
 def _draw_moduli(axis: Any, found: Found) -> None:
     kinds: dict[str, list[tuple[int, float]]] = {}
-    for name, state in found.fitted.items():
+    for name, state in found.cylinder.best.items():
         kind, _, nodes = name.rpartition("-")
         kinds.setdefault(kind, []).append((int(nodes), 1e-3 * state.modulus))
     for (kind, points), color in zip(kinds.items(), COLORS, strict=False):
@@ -249,15 +214,3 @@ def _draw_moduli(axis: Any, found: Found) -> None:
     axis.set(xlabel="nodes", ylabel="fitted modulus [kPa]", title="refinement: locking hides in the modulus")
     axis.tick_params(axis="x", which="minor", labelbottom=False)
     axis.legend(fontsize=7)
-
-
-def _picture(found: Found, path: Path) -> Path:
-    """Both surfaces: the measured one white, the simulated one red."""
-    from annelid.view.picture import picture
-
-    name, state = list(found.fitted.items())[-1]
-    parts = [Mesh("simulated", upright(state.surface), state.surface.triangles, color=(0.75, 0.25, 0.20))]
-    if found.measured is not None:
-        parts.append(Mesh("measured", upright(found.measured), found.measured.triangles, color=(0.92, 0.92, 0.90)))
-    picture(Snapshot(0.0, parts=tuple(parts)), path, name=f"measured (white) and {name} (red)", device="cpu")
-    return path

@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annelid.core.errors import FileFormatError, InvalidValue, UnknownName
-from annelid.envs.machines import read_urdf
+from annelid.envs.machines import Chain
+from annelid.envs.machines.panda import _meshes
 from annelid.shapes import Box
-from annelid.shapes.articulated import urdf
+from annelid.shapes.articulated import read_urdf, urdf
 
 ARM = """<?xml version="1.0"?>
 <robot name="crane">
@@ -49,7 +50,7 @@ def crane(tmp_path: Path) -> Path:
 
 
 def test_fixed_joints_are_part_of_the_frames(crane: Path) -> None:
-    chain = read_urdf(crane).chain("hook")
+    chain = Chain.to(read_urdf(crane), "hook")
     assert chain.names == ("swing", "reach")
     assert chain.sliding.tolist() == [False, True]
     # The boom lies along x, 1.5 m up; 0.7 m out, swung by a right angle.
@@ -59,24 +60,24 @@ def test_fixed_joints_are_part_of_the_frames(crane: Path) -> None:
 
 
 def test_the_fixed_end_is_the_tool(crane: Path) -> None:
-    chain = read_urdf(crane).chain("boom")
+    chain = Chain.to(read_urdf(crane), "boom")
     assert chain.names == ("swing",)
     assert chain.tool[:3, 3] == pytest.approx([0.0, 0.0, 1.0])
 
 
 def test_meshes_are_found_scaled_and_placed(crane: Path) -> None:
     robot = read_urdf(crane)
-    mesh = robot.mesh_of("mast")
+    mesh = _meshes(robot.links["mast"])
     assert mesh is not None
     assert mesh.bounds()[0] == pytest.approx([-0.2, -0.1, 0.9])
-    assert robot.mesh_of("boom") is None
+    assert _meshes(robot.links["boom"]) is None
 
 
 def test_meshes_outside_the_folder_are_refused(crane: Path) -> None:
     for name in ("package://crane/../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "missing.stl"):
         crane.write_text(ARM.replace("package://crane/meshes/box.stl", name))
         with pytest.raises(FileFormatError, match="is not a file in"):
-            read_urdf(crane).mesh_of("mast")
+            _meshes(read_urdf(crane).links["mast"])
 
 
 BOMB = '<!DOCTYPE robot [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>'
@@ -132,10 +133,10 @@ def test_joints_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 def test_links_that_do_not_move_have_no_chain(crane: Path) -> None:
     with pytest.raises(UnknownName, match="hock"):
-        read_urdf(crane).chain("hock")
+        Chain.to(read_urdf(crane), "hock")
     crane.write_text(ARM.replace('type="revolute"', 'type="fixed"'))
     with pytest.raises(InvalidValue, match="no joint moves"):
-        read_urdf(crane).chain("boom")
+        Chain.to(read_urdf(crane), "boom")
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,6 +4,5 @@ from annelid.envs.machines.bucket import Bucket
 from annelid.envs.machines.bulldozer import Bulldozer
 from annelid.envs.machines.kinematics import Chain
 from annelid.envs.machines.panda import HOME, Panda, panda
-from annelid.envs.machines.urdf import Robot, read_urdf
 
-__all__ = ["HOME", "Bucket", "Bulldozer", "Chain", "Panda", "Robot", "panda", "read_urdf"]
+__all__ = ["HOME", "Bucket", "Bulldozer", "Chain", "Panda", "panda"]

@@ -13,8 +13,11 @@ import warp as wp
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
-from annelid.core.errors import InvalidValue
+from annelid.core.errors import InvalidValue, UnknownName
 from annelid.envs.machines import kernels
+from annelid.shapes.articulated.chains import joints_to
+from annelid.shapes.articulated.frames import moved_along
+from annelid.shapes.articulated.tree import MOVING, RigidTree
 from annelid.shapes.values import Floats
 
 
@@ -44,6 +47,28 @@ class Chain:
     speed: Floats
     effort: Floats
 
+    @classmethod
+    def to(cls, tree: RigidTree, tip: str) -> Chain:
+        """The arm from the root of a robot to a link; fixed joints are part of the frames, the last ones of the tool's.
+
+        A joint that follows another one is taken to move by itself.
+        """
+        if tip not in tree.joints:
+            raise UnknownName("link that a joint moves", tip, tree.joints)
+        frame, offsets, moving = np.eye(4), [], []
+        for joint in joints_to(tree, tip):
+            frame = frame @ joint.frame
+            if joint.kind in MOVING:
+                offsets.append(frame)
+                moving.append(joint)
+                frame = np.eye(4)
+        if not moving:
+            raise InvalidValue(f"no joint moves the link {tip!r} of {tree.name}; choose another one.")
+        numbers = [np.array([getattr(joint, key) for joint in moving]) for key in ("lower", "upper", "speed", "effort")]
+        sliding = np.array([MOVING[joint.kind] for joint in moving])
+        axes = np.array([joint.axis for joint in moving])
+        return cls(tuple(joint.name for joint in moving), np.array(offsets), axes, sliding, frame, *numbers)
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -60,7 +85,8 @@ class Chain:
         frame = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
         result = np.empty((len(angles), len(self) + 1, 4, 4))
         for joint in range(len(self)):
-            frame = frame @ self.offsets[joint] @ self._motion(joint, angles[:, joint])
+            moved = moved_along(self.axes[joint], angles[:, joint], sliding=bool(self.sliding[joint]))
+            frame = frame @ self.offsets[joint] @ moved
             result[:, joint] = frame
         result[:, -1] = frame @ self.tool
         return result
@@ -135,14 +161,6 @@ class Chain:
         if array.ndim != 2 or array.shape[1] != len(self) or not np.isfinite(array).all():
             raise InvalidValue(f"angles must be finite, of shape [worlds, {len(self)}], not {list(array.shape)}.")
         return array
-
-    def _motion(self, joint: int, values: Floats) -> Floats:
-        motion = np.tile(np.eye(4), (len(values), 1, 1))
-        if self.sliding[joint]:
-            motion[:, :3, 3] = values[:, None] * self.axes[joint]
-        else:
-            motion[:, :3, :3] = Rotation.from_rotvec(values[:, None] * self.axes[joint]).as_matrix()
-        return motion
 
 
 def modified_dh(a: float, d: float, alpha: float) -> Floats:

@@ -15,8 +15,9 @@ import numpy as np
 
 from annelid.core.errors import MissingPackage
 from annelid.envs.machines.kinematics import Chain, modified_dh
-from annelid.envs.machines.urdf import read_urdf
 from annelid.shapes import Capsule, TriangleMesh
+from annelid.shapes.articulated import read_urdf
+from annelid.shapes.articulated.tree import Link, MeshFile
 from annelid.shapes.extrusion import joined
 from annelid.shapes.values import Floats
 
@@ -143,5 +144,15 @@ def _between(a: Floats, b: Floats, radius: float) -> TriangleMesh:
 
 def _of_package(folder: Path) -> Panda:
     robot = read_urdf(folder / "robots" / "panda_description" / "urdf" / "panda.urdf", folder=folder)
-    links = [robot.mesh_of(f"panda_link{number}") or _capsules(number) for number in range(8)]
-    return Panda(robot.chain("panda_link8"), tuple(links), PACKAGE)
+    links = [_meshes(robot.links[f"panda_link{number}"]) or _capsules(number) for number in range(8)]
+    return Panda(Chain.to(robot, "panda_link8"), tuple(links), PACKAGE)
+
+
+def _meshes(link: Link) -> TriangleMesh | None:
+    """The collision meshes of a link, closed if need be; None if it has none.
+
+    Boxes, cylinders and spheres stand for details that a grain does not feel and are left out.
+    """
+    parts = [(part.geometry.read(), part.frame) for part in link.shapes if isinstance(part.geometry, MeshFile)]
+    moved = [TriangleMesh(m.vertices @ frame[:3, :3].T + frame[:3, 3], m.triangles) for m, frame in parts]
+    return joined(moved) if moved else None

@@ -36,7 +36,7 @@ class Hop:
 def way_to(tree: RigidTree, part: LinkPart) -> tuple[list[Hop], Floats]:
     """Joints on the way to a part, and the frame of its centre of mass after the last one, shape [4, 4]."""
     hops, frame = [], tree.base
-    for joint in _joints_to(tree, part.link):
+    for joint in joints_to(tree, part.link):
         frame = frame @ joint.frame
         if joint.kind in MOVING:
             leader, factor, offset = joint.follows or (joint.name, 1.0, 0.0)
@@ -45,7 +45,8 @@ def way_to(tree: RigidTree, part: LinkPart) -> tuple[list[Hop], Floats]:
     return hops, frame @ part.frame @ frame_of(mass_properties(part.shape).center)
 
 
-def _joints_to(tree: RigidTree, link: str) -> list[Joint]:
+def joints_to(tree: RigidTree, link: str) -> list[Joint]:
+    """Joints between the root and a link, from the root on."""
     found = []
     while link in tree.joints:
         found.append(tree.joints[link])

@@ -7,16 +7,13 @@ from functools import cached_property
 
 import numpy as np
 import warp as wp
-from scipy.optimize import minimize_scalar
 
 from annelid import fem
 from annelid.fem.shape_functions import values
 from annelid.materials import material
 from annelid.shapes import TetMesh, TriangleMesh, tet_cylinder
-from annelid.studies.support.measured_cylinder import GRAVITY, LENGTH, MASS, RADIUS, State, skin
-from annelid.studies.support.surfaces import surface_error
+from annelid.studies.support.measured_cylinder import LENGTH, MASS, RADIUS, Fit, skin
 
-_RANGE = (40e3, 110e3)  # moduli among which the fit looks [Pa]
 _TIP = np.array([[0.0, 0.0, LENGTH]])
 
 
@@ -76,33 +73,30 @@ class Binding:
         return np.einsum("ps,psi->pi", self._shares, positions[self._nodes])
 
 
-class Fit:
-    """States of a rod at several moduli, each found from the one before.
+class SolidFit(Fit):
+    """States of a mesh.
 
-    A static state depends on modulus over gravity only, so gravity is changed and the model stays.
+    Args:
+        rod: The mesh.
+        measured: The measured surface; without it only the tip is compared.
+        device: Where to compute.
+        threads: CPU threads.
     """
 
+    moduli, exact = (40e3, 110e3), 200.0
+
     def __init__(self, rod: Rod, measured: TriangleMesh | None, device: wp.Device, threads: int | None) -> None:
-        self.rod, self.measured = rod, measured
-        self.states: list[State] = []
+        super().__init__(measured)
         self._skin = skin(LENGTH / 30)
         self._surface, self._tip = Binding(rod, self._skin.vertices), Binding(rod, _TIP)
         self._model = fem.Model(rod.solid, device=device, threads=threads)
         self._newton = fem.Newton(self._model, fem.Settings(1e-6))
         self._positions = wp.clone(self._model.rest)
 
-    def at(self, modulus: float) -> State:
-        """The state at a modulus [Pa]."""
-        pull = GRAVITY * material("silicone-marchal").youngs_modulus / modulus
+    def settled(self, pull: float) -> tuple[TriangleMesh, np.ndarray]:
+        """Surface and tip [m] at rest under a gravity."""
         self._model.set_gravity((0.0, -pull, 0.0))
         self._newton.equilibrium(self._positions, start=1.0 if self.states else 0.0)
         positions = self._positions.numpy()
         surface = TriangleMesh(self._surface.deformed(positions), self._skin.triangles)
-        error = None if self.measured is None else surface_error(surface, self.measured)
-        self.states.append(State(modulus, surface, self._tip.deformed(positions)[0], error))
-        return self.states[-1]
-
-    def best(self) -> State:
-        """The state with the smallest misfit."""
-        minimize_scalar(lambda e: self.at(e).misfit, bounds=_RANGE, method="bounded", options={"xatol": 200.0})
-        return min(self.states, key=lambda state: state.misfit)
+        return surface, self._tip.deformed(positions)[0]
