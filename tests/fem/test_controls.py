@@ -11,7 +11,7 @@ import pytest
 from annelid import control, envs, fem
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.snapshot import Lines
-from annelid.fem.robots.drives import CableDrive
+from annelid.fem.actuation.cable import CableDrive
 
 from .robots.robots import LENGTH, hollow, hollow_solid, trunk
 

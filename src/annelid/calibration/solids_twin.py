@@ -15,12 +15,13 @@ from annelid.calibration.twin import interpolated
 from annelid.core.device import device as choose_device
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName
 from annelid.core.options import require_kind
+from annelid.fem.actuation.actuator import Actuator, drive_of
+from annelid.fem.actuation.chamber import Chamber
+from annelid.fem.actuation.channels import Channels
+from annelid.fem.actuation.slide import SlideDrive
 from annelid.fem.elements import ElementSet
 from annelid.fem.fluids.hydrostatics import CavityPressure
 from annelid.fem.newton import NoEquilibrium
-from annelid.fem.robots.actuators import Actuator, Chamber
-from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import SlideDrive, drive_of
 from annelid.fem.solver import require_exerting
 from annelid.materials import Material
 

@@ -24,7 +24,7 @@ from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
 from annelid.coupling.surface import STRETCH, closing_radii, standoff
 from annelid.coupling.world import World
-from annelid.fem.robots.actuators import Actuator
+from annelid.fem.actuation.actuator import Actuator
 from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.controls import AnyControl
 from annelid.grains.joints import lead_joints

@@ -19,6 +19,13 @@ from annelid.core.options import require_kind, spelled_out
 from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.unlikely import warn_of_falling, warn_of_step
+from annelid.fem.actuation.actuator import Actuator, drive_of
+from annelid.fem.actuation.cable import Cable
+from annelid.fem.actuation.chamber import Hydraulic, Pneumatic
+from annelid.fem.actuation.limits import Limits
+from annelid.fem.actuation.magnetic_field import MagneticField
+from annelid.fem.actuation.point_force import PointForce
+from annelid.fem.actuation.slide import Slide, SlideDrive
 from annelid.fem.adjoint.sensitivity import Sensitivity
 from annelid.fem.batch.choice import Choice, how_together
 from annelid.fem.batch.settings import Together
@@ -53,12 +60,9 @@ from annelid.fem.refinement import MeshError, compared, refined, refined_actuato
 from annelid.fem.reinforcing.fabrics import Fabric
 from annelid.fem.reinforcing.threads import Thread
 from annelid.fem.reinforcing.windings import helix, hoops, winding
-from annelid.fem.robots.actuators import Actuator, Cable, Hydraulic, Pneumatic, PointForce, Slide
-from annelid.fem.robots.drives import SlideDrive, drive_of
 from annelid.fem.robots.effectors import Orientation, Point, Points
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
-from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.qp import NoSolution
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.simulations import ForwardSolver, InverseSolver, forward_simulation, inverse_simulation
@@ -95,6 +99,7 @@ __all__ = [
     "InverseSolver",
     "JsonStream",
     "Limits",
+    "MagneticField",
     "MeshError",
     "Model",
     "Newton",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from annelid.core.variation import Variation
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.parameters import Varied, alike, require_effect, varied_worlds
-from annelid.fem.robots.drives import Drive
 
 
 class Adjustment:

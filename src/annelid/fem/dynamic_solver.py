@@ -11,6 +11,7 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.events import Event
 from annelid.core.variation import Parameter
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjoint.motion import Motion
 from annelid.fem.adjustment import Adjustment
@@ -26,7 +27,6 @@ from annelid.fem.model import Model
 from annelid.fem.newton import Holds, NoEquilibrium, Settings
 from annelid.fem.one_by_one import NotFinite
 from annelid.fem.parameters import AMONG_BODIES, IN_MOTION, TOUCHING
-from annelid.fem.robots.drives import Drive
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import SunkIn
 from annelid.fem.settling import Settling

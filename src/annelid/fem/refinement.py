@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from annelid.fem.fluids.cavity import Cavity
+from annelid.fem.actuation.actuator import Actuator
 from annelid.fem.mesh import WithCells
 from annelid.fem.reinforcing.fabrics import covered
 from annelid.fem.reinforcing.threads import laid
-from annelid.fem.robots.actuators import Actuator, Chamber
 from annelid.fem.solid import Solid
 from annelid.shapes.tet.quadratic import QuadraticTetMesh
 from annelid.shapes.tet.topology import flat_triangles
@@ -105,15 +104,10 @@ def refined(solid: Solid) -> Solid:
 
 
 def refined_actuators(actuators: Sequence[Actuator], finer: Solid) -> list[Actuator]:
-    """Actuators of a solid as those of the refined one; only a `Cavity` names triangles that it has not."""
+    """Actuators of a solid as those of the refined one."""
     mesh = finer.mesh
     assert isinstance(mesh, QuadraticTetMesh)
-    return [
-        replace(each, cavity=Cavity(mesh.with_middles(each.cavity.triangles), each.cavity.name))
-        if isinstance(each, Chamber) and isinstance(each.cavity, Cavity)
-        else each
-        for each in actuators
-    ]
+    return [each.refined(mesh) for each in actuators]
 
 
 def _finer_mesh(solid: Solid) -> QuadraticTetMesh:

@@ -14,11 +14,11 @@ from annelid.core.replay import Replays
 from annelid.core.sensors import Reading, Sensor, require_turn, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.core.state_view import Members, Parts, StateView, VectorSensor
+from annelid.fem.actuation.chamber import Chamber, Pneumatic
 from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.fluids.cavity import Cavity
 from annelid.fem.fluids.hydrostatics import CavityVolume
 from annelid.fem.kernels.sensing import copy_number
-from annelid.fem.robots.actuators import Chamber, Pneumatic
 from annelid.fem.robots.effectors import Orientation
 from annelid.fem.robots.solver import RobotSolver
 from annelid.fem.solid import Solid, Where

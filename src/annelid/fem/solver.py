@@ -23,6 +23,9 @@ from annelid.core.stability import StepReport
 from annelid.core.state import copy_array, overwrite, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.core.weakly import weakly
+from annelid.fem.actuation.actuator import Actuator, Drive, drive_of
+from annelid.fem.actuation.channels import Channels
+from annelid.fem.actuation.slide import SlideDrive
 from annelid.fem.adjoint.adjoint import SolidAdjoint
 from annelid.fem.adjoint.equilibria import Equilibria
 from annelid.fem.adjustment import Adjustment
@@ -42,10 +45,6 @@ from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
 from annelid.fem.pictures import Painter
 from annelid.fem.readout import Readout
-from annelid.fem.robots.actuators import Actuator
-from annelid.fem.robots.cable_lines import cable_lines
-from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive, SlideDrive, drive_of
 from annelid.fem.sand.elements import Sand
 from annelid.fem.sand.state import Sunk
 from annelid.fem.solid import Solid
@@ -323,7 +322,8 @@ class Solver:
     def _picture(self, state: State, look: Look) -> Snapshot:
         """A picture of one world."""
         picture = self._painter.snapshot(state, look)
-        parts = [*picture.parts, *cable_lines(self.drives, state.positions.numpy())]
+        positions = state.positions.numpy()
+        parts = [*picture.parts, *(line for drive in self.drives for line in drive.lines(positions))]
         parts += sand_parts(self.model.world.sand)
         if self.contacts is not None and isinstance(state.touch, Touching):
             parts += self.contacts.pictures.parts(state.touch, self._body_size(state))

@@ -10,7 +10,7 @@ import warp as wp
 
 from annelid import fem
 from annelid.core.errors import InvalidMesh, InvalidValue, UnknownName
-from annelid.fem.robots.limits import Limits
+from annelid.fem.actuation.limits import Limits
 
 from .robots import LENGTH, hollow, hollow_solid, line, trunk, trunk_mesh
 

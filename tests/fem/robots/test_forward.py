@@ -9,7 +9,7 @@ import pytest
 
 from annelid import fem
 from annelid.core.errors import InvalidValue
-from annelid.fem.robots.actuators import ATMOSPHERE
+from annelid.fem.actuation.chamber import ATMOSPHERE
 
 from .robots import hollow, trunk
 

@@ -11,9 +11,9 @@ import pytest
 from annelid import fem
 from annelid.core.errors import InvalidValue
 from annelid.core.state import state_hash
+from annelid.fem.actuation.limits import Limits
 from annelid.fem.contact.state import Touching
 from annelid.fem.robots.condense import Condenser
-from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.touching import TouchingRobot
 from annelid.shapes import Box, Rigid, Surface, ground
 

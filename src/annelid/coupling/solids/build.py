@@ -14,7 +14,7 @@ from annelid.core.simulation import Simulation
 from annelid.coupling.solids.model import SolidModel
 from annelid.coupling.solids.solver import SolidSolver
 from annelid.coupling.solids.world import SolidWorld
-from annelid.fem.robots.actuators import Actuator
+from annelid.fem.actuation.actuator import Actuator
 from annelid.grains.beginning import warn_of_beginnings
 from annelid.grains.steps import meeting_step
 from annelid.shapes import Surface

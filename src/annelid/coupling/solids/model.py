@@ -20,8 +20,7 @@ from annelid.coupling.solids.world import SolidWorld
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_of
 from annelid.coupling.surface import STRETCH, points_on
-from annelid.fem.robots.actuators import Actuator
-from annelid.fem.robots.drives import drive_of
+from annelid.fem.actuation.actuator import Actuator, drive_of
 from annelid.grains.steps import Load, halves, meeting_sweeps
 from annelid.shapes import Surface
 

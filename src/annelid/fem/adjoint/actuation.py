@@ -10,11 +10,10 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.replay import Replays, Stage
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.adjoint.stepping import Standing
 from annelid.fem.linalg.kept_factor import KeptFactor
 from annelid.fem.model import Model
-from annelid.fem.robots.actuators import Hydraulic
-from annelid.fem.robots.drives import ChamberDrive, Drive, PointDrive
 
 
 class Directions:
@@ -74,7 +73,7 @@ def of_commands(
     """
     grown = rates.copy()
     for number, drive in enumerate(solver.drives):
-        if isinstance(drive, ChamberDrive):  # pressures grow with the loads
+        if drive.ramped:
             grown[:, number] *= fractions
     numbers = [channel.number for channel in solver.channels.every]
     return command_rates(grown[:, numbers], efforts[1:, numbers], table)
@@ -85,19 +84,12 @@ def require_differentiable(model: Model, drives: Sequence[Drive]) -> None:
     if isinstance(model.linear, KeptFactor):
         raise refused("steps with a kept factor, which is only near the matrix", "give linear='direct'.")
     for drive in drives:
-        actuator = drive.actuator
-        if isinstance(actuator, Hydraulic) and drive.columns == 2:
-            raise refused(f"{actuator.name}, whose weight is found by columns", "give it weight='hydrostatic'.")
-        if isinstance(actuator, Hydraulic) and actuator.fluid.volume is not None:
-            raise refused(f"{actuator.name}, a chamber that is not full", "give its fluid no volume, or use air.")
+        reason = drive.refused_in_gradients()
+        if reason is not None:
+            raise refused(*reason)
     for each in model.extras:
-        if not each.has_tangent and not isinstance(each, PointDrive):
+        if not each.has_tangent and not isinstance(each, Drive):
             raise refused(f"an element set without a tangent, {type(each).__name__}", "give it one.")
-
-
-def weighty(drives: Sequence[Drive]) -> tuple[str, ...]:
-    """Names of actuators with a liquid that weighs something."""
-    return tuple(d.actuator.name for d in drives if isinstance(d, ChamberDrive) and d.fluid is not None)
 
 
 def refused(what: str, remedy: str) -> InvalidValue:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.adjoint.balance import Balance, Rest
 from annelid.fem.adjoint.element_rates import HyperelasticRates, Rates, element_rates
 from annelid.fem.adjoint.masses import MassRates
 from annelid.fem.model import Model
-from annelid.fem.robots.drives import Drive
 
 
 class RatesAtRest:

@@ -15,11 +15,11 @@ import numpy as np
 import warp as wp
 
 from annelid.core.errors import InexactGradient, InvalidValue
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.actuation.limits import Limits
 from annelid.fem.adjoint.actuation import Directions
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.model import Model
-from annelid.fem.robots.drives import Drive
-from annelid.fem.robots.limits import Limits
 
 _UNBALANCED = 1e-3  # of the largest force: what may be left on a node
 

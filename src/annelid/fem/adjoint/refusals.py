@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.fem.adjoint.actuation import require_differentiable, weighty
+from annelid.fem.adjoint.actuation import require_differentiable
 from annelid.fem.adjoint.inputs import moves
 from annelid.fem.adjoint.stepping import Standing
 from annelid.fem.adjoint.touching import require_smooth
 from annelid.fem.dynamics import Inertia
-from annelid.fem.robots.actuators import PointForce
-from annelid.fem.robots.drives import SlideDrive
-from annelid.fem.robots.points import names_node
 from annelid.fem.state import State
 
 
@@ -48,14 +45,7 @@ def missing(solver: Standing) -> dict[str, str]:
     if solid.carried:
         found["nodes"] = "paths that carry held nodes would change with them, too"
     for drive in solver.drives:
-        if isinstance(drive.actuator, PointForce) and not names_node(drive.actuator.at):
-            found["nodes"] = (
-                f"the point of {drive.actuator.name} would change with them, too: give the number of a node"
-            )
-        if isinstance(drive, SlideDrive):
-            found["controls"] = f"{drive.actuator.name} moves held nodes: give the rollout offsets instead"
-    for name in weighty(solver.drives):
-        found["gravity"] = found["nodes"] = f"the weight of the liquid in {name} would change with it, too"
+        found |= drive.no_gradient_by()
     return found
 
 

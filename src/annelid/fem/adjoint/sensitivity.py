@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.simulation import Simulation
-from annelid.fem.adjoint.actuation import refused, require_differentiable, weighty
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.adjoint.actuation import refused, require_differentiable
 from annelid.fem.adjoint.at_rest import RatesAtRest
 from annelid.fem.adjoint.balance import Rest
 from annelid.fem.adjoint.element_rates import Rates
 from annelid.fem.adjoint.touching import require_smooth, stand_as_in
 from annelid.fem.dynamic_solver import DynamicSolver
 from annelid.fem.model import Model
-from annelid.fem.robots.drives import Drive
 from annelid.fem.robots.robot import Robot
 from annelid.fem.solver import Solver
 
@@ -128,9 +128,10 @@ def _parts(subject: Robot | Simulation[Any] | Model) -> tuple[Model, tuple[Drive
 def _missing(model: Model, drives: Sequence[Drive]) -> dict[str, str]:
     """What there are no rates of, and why."""
     solid, found = model.solid, {}
-    if weighty(drives):
-        name = weighty(drives)[0]
-        found["gravity"] = found["nodes"] = f"The weight of the liquid in {name} would change with it, too."
+    for drive in drives:
+        if drive.fluid is not None:
+            why = f"The weight of the liquid in {drive.actuator.name} would change with it, too."
+            found["gravity"] = found["nodes"] = why
     if solid.threads or solid.fabrics:
         found["nodes"] = "Threads and fabrics would change with them, too."
     if any(stroke.held or drive.actuator.law(0.0) for drive in drives for stroke in [drive.actuator.limits()[1]]):

@@ -10,12 +10,12 @@ import warp as wp
 
 from annelid.core.adjoint import Plan
 from annelid.core.state import overwrite
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.actuation.channels import Channels
 from annelid.fem.adjoint.inputs import by_law
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
-from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive
 from annelid.fem.solid import Solid
 from annelid.fem.state import State
 from annelid.fem.world import World

@@ -8,30 +8,15 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.fem.batch.faces import triangles_of
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.actuation.channels import Channels
+from annelid.fem.actuation.slide import SlideDrive
 from annelid.fem.fluids.fluid import Fluid
 from annelid.fem.kernels.batch_actors import Actors, Features
 from annelid.fem.kernels.batch_nodes import Slides
 from annelid.fem.kernels.batch_worlds import Limits
-from annelid.fem.robots.actuators import Hydraulic
-from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import CableDrive, ChamberDrive, Drive, PointDrive, SlideDrive
 
 _Lists = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def unsupported_drive(drive: Drive) -> str | None:
-    """What is in the way of an actuator in a batch, in words; None where nothing is."""
-    if isinstance(drive, ChamberDrive):
-        fluid = drive.fluid
-        if isinstance(drive.actuator, Hydraulic) and drive.actuator.weight == "columns" and fluid is not None:
-            return f"the weight of {drive.actuator.name} is found by columns, take weight='hydrostatic'"
-        if fluid is not None and not fluid.full:
-            return f"the liquid in {drive.actuator.name} has a surface, fill it up"
-        return None
-    return (
-        None if isinstance(drive, CableDrive | PointDrive | SlideDrive) else f"{drive.actuator.name} is of another kind"
-    )
 
 
 class ActorLists:
@@ -64,11 +49,11 @@ class ActorLists:
         device: wp.Device,
     ) -> None:
         self._device, self._node_count = device, node_count
-        corners, kept = _corners([triangles_of(drive) for drive in drives]), _corners(left)
+        corners, kept = _corners([drive.triangles() for drive in drives]), _corners(left)
         ends, points = _ends(drives), _points(drives)
         pressed = len(kept[0]) < len(corners[0])
         self.features = Features(pressed=pressed, bend=bool(len(kept[0]) or len(ends[0])), points=bool(len(points[0])))
-        fluids = [drive.fluid if isinstance(drive, ChamberDrive) else None for drive in drives]
+        fluids = [drive.fluid for drive in drives]
         self.heavy = any(fluid is not None for fluid in fluids)
         self.densities = self._floats([fluid.density if fluid else 0.0 for fluid in fluids])
         self.actors, self.bending = (self._made_actors(some, ends, points) for some in (corners, kept))
@@ -105,10 +90,9 @@ class ActorLists:
         return limits
 
     def _made_liquids(self, drives: Sequence[Drive], fluids: Sequence[Fluid | None]) -> list[Any]:
-        nothing = np.zeros(0, np.int32)
-        nodes = [drive.nodes if isinstance(drive, ChamberDrive) else nothing for drive in drives]
+        nodes = [np.unique(drive.triangles()) for drive in drives]
         first = np.cumsum([0, *map(len, nodes)])
-        every = np.concatenate([nothing, *nodes])
+        every = np.concatenate([np.zeros(0, np.int64), *nodes])
         heights = [np.nan if fluid is None or fluid.datum is None else fluid.datum for fluid in fluids]
         return [self._integers(first), self._integers(every), self.densities, self._floats(heights)]
 
@@ -146,22 +130,21 @@ def _ends(drives: Sequence[Drive]) -> _Lists:
     """Node, (node at the other end, actuator) and place of the other end of each end of a segment of a cable."""
     nodes, values, places = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.int64)], [np.zeros((0, 3))]
     for number, drive in enumerate(drives):
-        if isinstance(drive, CableDrive):
-            points, anchors = drive.waypoints
-            for here, there in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
-                own = points[here] >= 0
-                nodes.append(points[here][own])
-                values.append(np.column_stack([points[there][own], np.full(own.sum(), number)]))
-                places.append(anchors[there][own])
+        points, anchors = drive.segments()
+        for here, there in ((slice(None, -1), slice(1, None)), (slice(1, None), slice(None, -1))):
+            own = points[here] >= 0
+            nodes.append(points[here][own])
+            values.append(np.column_stack([points[there][own], np.full(own.sum(), number)]))
+            places.append(anchors[there][own])
     return np.concatenate(nodes), np.concatenate(values), np.concatenate(places)
 
 
 def _points(drives: Sequence[Drive]) -> _Lists:
-    """Node, actuator and share of each node that a force at a point acts on."""
+    """Node, actuator and share of each node on which an actuator acts with a force that stays."""
     nodes, values, shares = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros((0, 3))]
     for number, drive in enumerate(drives):
-        if isinstance(drive, PointDrive):
-            nodes.append(drive.nodes[0])
-            values.append(np.full(len(drive.nodes[0]), number))
-            shares.append(drive.weights[:, None] * drive.direction)
+        own, share = drive.shares()
+        nodes.append(own)
+        values.append(np.full(len(own), number))
+        shares.append(share)
     return np.concatenate(nodes), np.concatenate(values), np.concatenate(shares)

@@ -10,10 +10,9 @@ import warp as wp
 
 from annelid.core.errors import InvalidValue
 from annelid.core.options import require_kind
-from annelid.fem.batch.actors import unsupported_drive
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.batch.contact import untouchable
 from annelid.fem.batch.settings import Together
-from annelid.fem.robots.drives import Drive
 from annelid.fem.solid import Solid
 from annelid.fem.world import World
 from annelid.shapes.rigid import as_rigids
@@ -110,4 +109,4 @@ def _obstacle(
     refused = untouchable(as_rigids(world.touched, "solids"))
     if refused is not None:
         return refused
-    return next((reason for reason in map(unsupported_drive, drives) if reason), None)
+    return next((reason for drive in drives if (reason := drive.refused_in_batches())), None)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.batch.alike import Alike
 from annelid.fem.kernels.batch_cells import FACES
-from annelid.fem.robots.drives import ChamberDrive, Drive
 
 _BITS = 32
 _CORNERS = np.array([[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]])
@@ -22,7 +22,7 @@ class PressedFaces:
     """
 
     def __init__(self, drives: Sequence[Drive]) -> None:
-        self._triangles = [triangles_of(drive) for drive in drives]
+        self._triangles = [drive.triangles() for drive in drives]
         self._found: dict[tuple[int, ...], tuple[int, int]] = {}
         for number, triangles in enumerate(self._triangles):
             for row, triangle in enumerate(triangles.tolist()):
@@ -54,11 +54,6 @@ class PressedFaces:
                 self._taken.add(found)
                 return sign * (found[0] + 1)
         return 0
-
-
-def triangles_of(drive: Drive) -> np.ndarray:
-    """Triangles of the chamber of an actuator, shape [t, 3]; none where it has no chamber."""
-    return drive.pressure.cavity.triangles if isinstance(drive, ChamberDrive) else np.zeros((0, 3), np.int64)
 
 
 def _named(triangle: list[int]) -> tuple[int, ...]:

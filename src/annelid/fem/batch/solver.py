@@ -14,6 +14,7 @@ from annelid.core.identity import identity
 from annelid.core.replay import Graphs
 from annelid.core.state import state_arrays
 from annelid.core.variation import Parameter
+from annelid.fem.actuation.actuator import Drive
 from annelid.fem.batch.settings import Together
 from annelid.fem.batch.steps import Steps
 from annelid.fem.contact.contacts import Contacts
@@ -23,7 +24,6 @@ from annelid.fem.dynamics import Inertia
 from annelid.fem.model import Model
 from annelid.fem.newton import Settings
 from annelid.fem.parameters import AMONG_SIZED_BODIES, IN_MOTION, TOUCHING
-from annelid.fem.robots.drives import Drive
 from annelid.fem.solver import Solver
 from annelid.fem.state import State
 

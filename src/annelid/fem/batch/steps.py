@@ -15,6 +15,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.memory import require_memory
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.actuation.channels import Channels
 from annelid.fem.batch.actors import ActorLists
 from annelid.fem.batch.cells import cells_of
 from annelid.fem.batch.contact import TouchingWorlds
@@ -29,8 +31,6 @@ from annelid.fem.kernels import batch_worlds as worldly
 from annelid.fem.kernels.batch_actors import find_datums
 from annelid.fem.kernels.batch_cells import force_kernel, inspect_kernel, limit_kernel, product_kernel
 from annelid.fem.model import Model
-from annelid.fem.robots.channels import Channels
-from annelid.fem.robots.drives import Drive
 from annelid.fem.state import State
 
 _BLOCK = 64  # threads of a block of cells: each holds its cell in 100 to 170 registers

@@ -153,3 +153,69 @@ def carry(
     i = wp.tid()
     energy_out[i] = -wp.dot(loads[i], positions[nodes[i, 0]])
     forces_out[i, 0] = loads[i]
+
+
+@wp.kernel
+def pull_elements(
+    # Parameters:
+    nodes: wp.array2d[wp.int32], even: wp.array2d[wp.vec3d], couplings: wp.array3d[f64], rise: wp.mat33d, wanted: int,
+    # State in:
+    effort: wp.array[f64], positions: wp.array[wp.vec3d],
+    # State out:
+    energy_out: wp.array[f64], forces_out: wp.array2d[wp.vec3d],
+    tangent_out: wp.array3d[wp.mat33d],
+):  # fmt: skip
+    """Elements whose stroke is Σₐ xₐ·(eₐ + ½ Σ_b c_ab G x_b): forces that a field exerts, which may rise with place."""
+    t = wp.tid()
+    total = f64(0.0)
+    for a in range(nodes.shape[1]):
+        slope = even[t, a]
+        along = even[t, a]
+        for b in range(couplings.shape[2]):
+            change = couplings[t, a, b] * (rise * positions[nodes[t, b]])
+            slope += change
+            along += f64(0.5) * change
+        forces_out[t, a] = effort[0] * slope
+        total += wp.dot(positions[nodes[t, a]], along)
+    energy_out[t] = -effort[0] * total
+    if wanted != 0:
+        for a in range(tangent_out.shape[1]):
+            for b in range(tangent_out.shape[2]):
+                tangent_out[t, a, b] = (-effort[0] * couplings[t, a, b]) * rise
+
+
+@wp.kernel
+def aim_elements(
+    # Parameters:
+    first: wp.array[wp.int32], near: wp.array[wp.int32], couplings: wp.array[f64], even: wp.array[wp.vec3d],
+    nodes: wp.array[wp.int32], rise: wp.mat33d, column: int,
+    # State in:
+    positions: wp.array[wp.vec3d],
+    # State out:
+    directions_out: wp.array2d[wp.vec3d],
+):  # fmt: skip
+    """Slope of that stroke on each node: its neighbours and couplings are those from first[k] to first[k + 1]."""
+    k = wp.tid()
+    sum = wp.vec3d()
+    for j in range(first[k], first[k + 1]):
+        sum += couplings[j] * positions[near[j]]
+    directions_out[nodes[k], column] = even[k] + rise * sum
+
+
+@wp.kernel
+def sum_stroke(
+    # Parameters:
+    even: wp.array[wp.vec3d], nodes: wp.array[wp.int32], at_rest: f64, column: int,
+    # State in:
+    positions: wp.array[wp.vec3d], directions: wp.array2d[wp.vec3d],
+    # State out:
+    strokes_out: wp.array[f64],
+):  # fmt: skip
+    """That stroke itself, less what it is at rest. One block."""
+    _, lane = wp.tid()
+    sum = f64(0.0)
+    for k in range(lane, nodes.shape[0], wp.block_dim()):
+        sum += f64(0.5) * wp.dot(positions[nodes[k]], even[k] + directions[nodes[k], column])
+    total = wp.tile_sum(wp.tile(sum))
+    if lane == 0:
+        strokes_out[column] = total[0] - at_rest

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from annelid.fem.robots.limits import Limits
+from annelid.fem.actuation.limits import Limits
 from annelid.fem.robots.robot import Robot
 
 _LEAST, _MOST, _RATE = 1, 2, 3

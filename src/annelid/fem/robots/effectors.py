@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_word
-from annelid.fem.robots.points import attached, names_node, node_number
+from annelid.fem.actuation.points import attached, names_node, node_number
 from annelid.fem.solid import Solid
 
 

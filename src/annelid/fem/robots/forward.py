@@ -21,10 +21,10 @@ from numpy.typing import ArrayLike
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.options import require_kind, spelled_out
+from annelid.fem.actuation.chamber import Chamber
 from annelid.fem.contact.contacts import Placed
 from annelid.fem.linalg.unknowns import NotPositiveDefinite
 from annelid.fem.newton import Newton, NoEquilibrium, Settings
-from annelid.fem.robots.actuators import Chamber
 from annelid.fem.robots.choice import Situation, response
 from annelid.fem.robots.condense import Condenser
 from annelid.fem.robots.qp import NoSolution

@@ -10,7 +10,6 @@ from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Number, Snapshot, Spheres
 from annelid.fem.contact.state import Touching
 from annelid.fem.pictures import Painter
-from annelid.fem.robots.cable_lines import cable_lines
 from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot
 from annelid.fem.robots.steps import REACHED
@@ -43,7 +42,7 @@ class RobotPainter:
         base = self._solid.snapshot(state, look)
         positions = state.positions.numpy()
         parts = [*base.parts, *self._marks(state, positions)]
-        parts += cable_lines(self.robot.drives, positions)
+        parts += [line for drive in self.robot.drives for line in drive.lines(positions)]
         parts += self._obstacles()
         if self.robot.touched is not None and isinstance(state.touch, Touching):
             parts += self.robot.touched.pictures.parts(state.touch)

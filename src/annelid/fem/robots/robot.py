@@ -19,6 +19,9 @@ from annelid.core.recipe import Maker, Stateful
 from annelid.core.replay import Replays, Stage
 from annelid.core.sealed import Sealed
 from annelid.core.state import fill_state, state_arrays
+from annelid.fem.actuation.actuator import Actuator, drive_of
+from annelid.fem.actuation.limits import Limits, relimited
+from annelid.fem.actuation.slide import Slide
 from annelid.fem.contact.contacts import touched_by
 from annelid.fem.contact.settings import Contact
 from annelid.fem.contact.state import Touch, Touching
@@ -26,10 +29,7 @@ from annelid.fem.linear_choice import Linear
 from annelid.fem.model import Model
 from annelid.fem.reinforcing.fabrics import Fabric
 from annelid.fem.reinforcing.threads import Thread
-from annelid.fem.robots.actuators import Actuator, Slide
-from annelid.fem.robots.drives import drive_of
 from annelid.fem.robots.effectors import Effector, EffectorRows
-from annelid.fem.robots.limits import Limits, relimited
 from annelid.fem.robots.obstacles import Contacts
 from annelid.fem.robots.pins import Pins
 from annelid.fem.solid import Solid

@@ -16,8 +16,8 @@ from annelid.core.options import require_words, spelled_out
 from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
 from annelid.core.state import overwrite
+from annelid.fem.actuation.channels import Channels
 from annelid.fem.robots.active import limit_count
-from annelid.fem.robots.channels import Channels
 from annelid.fem.robots.forward import Forward
 from annelid.fem.robots.inverse import Inverse, InverseSettings
 from annelid.fem.robots.robot import Robot

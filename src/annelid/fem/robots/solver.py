@@ -16,14 +16,14 @@ from annelid.core.stability import StepReport
 from annelid.core.state import clone_state, copy_state, overwrite
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.core.weakly import weakly
+from annelid.fem.actuation.actuator import Drive
+from annelid.fem.actuation.limits import Limits, relimited
 from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
 from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
-from annelid.fem.robots.drives import Drive
-from annelid.fem.robots.limits import Limits, relimited
 from annelid.fem.robots.pictures import RobotPainter
 from annelid.fem.robots.readout import RobotReadout
 from annelid.fem.robots.robot import Robot

@@ -9,7 +9,7 @@ import warp as wp
 
 from annelid.core.controls import Control, resting_commands
 from annelid.core.state import overwrite
-from annelid.fem.robots.channels import commanded_values
+from annelid.fem.actuation.channels import commanded_values
 from annelid.fem.robots.effectors import Point
 from annelid.fem.robots.robot import Robot
 

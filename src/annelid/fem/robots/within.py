@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 
 from annelid.core.errors import InvalidValue
+from annelid.fem.actuation.limits import Limits
 from annelid.fem.newton import NoEquilibrium
-from annelid.fem.robots.limits import Limits
 from annelid.fem.robots.robot import Robot
 
 _CLOSE = 1e-6  # of a limit: what equilibria leave

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from annelid import fem
-from annelid.fem.robots.actuators import Actuator
+from annelid.fem.actuation.actuator import Actuator
 from annelid.materials import Material, material
 from annelid.shapes import tet_fill
 

@@ -11,9 +11,9 @@ import warp as wp
 
 from annelid.core.controls import Control, resting_commands
 from annelid.core.errors import InvalidValue, UnknownName
+from annelid.fem.actuation.actuator import Actuator
+from annelid.fem.actuation.limits import Limits
 from annelid.fem.kernels.commands import values_at
-from annelid.fem.robots.actuators import Actuator
-from annelid.fem.robots.limits import Limits
 
 
 @dataclass(frozen=True)

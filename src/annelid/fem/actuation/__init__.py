@@ -1,0 +1,1 @@
+"""What drives a solid: actuators with their limits and channels; each kind is one file."""
