@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,7 @@ import pytest
 
 from annelid.core.errors import AnnelidError
 from annelid.core.gate import Gate
-from annelid.core.interrupts import held_back
+from annelid.core.interrupts import KEEPER, held_back
 from annelid.core.locks import LockOrder, RankedLock
 
 from ..threads import Thread, bounded, forked, script, together, until
@@ -155,6 +158,42 @@ def test_what_must_be_done_is_done_however_often_it_is_interrupted() -> None:
         work()
     assert done == ["inside"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interrupt_at_any_line_of_the_locks_leaves_nothing_held() -> None:
+    """An `__exit__` that an exception ends before its first line has given nothing back."""
+    count, wanted = 0, -1
+
+    def press(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal count
+        code = frame.f_code
+        if not code.co_filename.endswith(("gate.py", "locks.py", "interrupts.py")) or code.co_name == "__call__":
+            return None
+        line = linecache.getline(code.co_filename, frame.f_lineno).lstrip()
+        if event in ("call", "line") and not line.startswith(("with ", "try:")):  # where no signal is looked for
+            count += 1
+            if count == wanted:
+                signal.raise_signal(signal.SIGINT)
+        return press
+
+    def pressed_twice(gate: Gate) -> None:
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            sys.settrace(press)
+            with gate, held_back(firmly=True), RankedLock("network"):
+                pass
+
+    total = 2
+    while wanted < total:
+        gate, count, wanted = Gate(), 0, wanted + 1
+        with pytest.raises(KeyboardInterrupt):
+            pressed_twice(gate)
+        sys.settrace(None)
+        total = max(total, count)
+        assert not gate.mine, wanted
+        assert (KEEPER._depth, KEEPER._firm) == (0, 0), wanted
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, wanted
+    assert total > 50
 
 
 def test_a_handler_of_the_user_hears_of_an_interrupt_once() -> None:

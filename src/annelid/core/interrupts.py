@@ -3,7 +3,8 @@
 Python raises `KeyboardInterrupt` in the main thread after whatever instruction it has come to: between a step on the
 device and the count of it, or before a lock is released. Blocks that must be finished are marked with `held_back`; the
 run loop asks `raise_noted` between two batches of steps. Who presses Ctrl-C a second time means at once, and gets it,
-but for what is short and must be done, such as writing a checkpoint.
+but for what is short and must be done, such as writing a checkpoint, or entering and leaving a `with` block: an
+`__exit__` that an interrupt ends before its first line leaves its lock taken, and interrupts held back for good.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Keeper:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """An interrupt has come."""
-        if self._waiting or (self._noted and not self._firm):
+        if self._waiting or (self._noted and not self._firm and not _enters_or_leaves(frame)):
             self._noted = False
             self._handler(number, frame)
         else:
@@ -44,7 +45,6 @@ class _Keeper:
         """Hold interrupts back until `let_go` was called as often; in other threads there are none."""
         if not _is_main():
             return
-        self._firm += firmly
         if self._depth == 0:
             self._noted = False
             handler = _get_handler(_SIGINT)
@@ -52,6 +52,7 @@ class _Keeper:
                 self._handler = handler if callable(handler) else None
             if self._handler is not None:
                 _set_handler(_SIGINT, self)
+        self._firm += firmly
         self._depth += 1
 
     def let_go(self, *, firmly: bool = False) -> None:
@@ -85,6 +86,15 @@ class _Keeper:
 
 def _is_main() -> bool:
     return threading.get_ident() == threading.main_thread().ident
+
+
+def _enters_or_leaves(frame: FrameType | None) -> bool:
+    """Whether a `with` block is entered or left where an interrupt has come."""
+    while frame is not None:
+        if frame.f_code.co_name in ("__enter__", "__exit__"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 KEEPER = _Keeper()
