@@ -1,7 +1,8 @@
-"""Files of the kernel cache that were cut off or written over are compiled again."""
+"""Files of the kernel cache that were cut off or written over, in a single bit, are compiled again."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +12,18 @@ import warp as wp
 
 from annelid.core.device import device
 from annelid.core.kernels.worlds import begin_again
+from annelid.core.warp_build.kept_files import drop_damaged
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :]
+
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "halved": lambda content: content[: len(content) // 2],
     "emptied": lambda content: b"",
-    "another first byte": lambda content: bytes([content[0] ^ 255]) + content[1:],
+    "a flipped first bit": lambda content: flipped(content, 0),
+    "a flipped bit": lambda content: flipped(content, len(content) // 2),
     "noise": lambda content: np.random.default_rng(0).bytes(len(content)),
 }
 
@@ -35,9 +43,35 @@ def test_damaged_files_are_compiled_again(damage: str, tmp_path: Path, monkeypat
     monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
     assert begun() == [7, 0]
     files = sorted(next(tmp_path.glob("wp_annelid.core*")).iterdir())
-    assert {path.suffix for path in files} >= {".meta", ".o"}
+    assert {path.suffix for path in files} >= {".meta", ".o", ".json"}
     for some in ([path] for path in files), [files]:
         for damaged in some:
             for path in damaged:
                 path.write_bytes(DAMAGES[damage](path.read_bytes()))
             assert begun() == [7, 0]
+
+
+def test_a_flipped_bit_anywhere_in_what_is_loaded_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "cache"))
+    begun()
+    kept, random = next(tmp_path.glob("cache/wp_annelid.core*")), np.random.default_rng(1)
+    files = [path for path in kept.iterdir() if path.suffix != ".cpp"]
+    for number, path in enumerate(20 * files):
+        copy, content = tmp_path / str(number), path.read_bytes()
+        shutil.copytree(kept, copy)
+        drop_damaged(copy)
+        (copy / path.name).write_bytes(flipped(content, int(random.integers(len(content)))))
+        drop_damaged(copy)
+        assert not copy.exists(), path
+
+
+def test_files_without_sums_are_loaded_and_get_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of an earlier version, or of another process that has just compiled them."""
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path))
+    begun()
+    sums = next(tmp_path.glob("wp_annelid.core*/sums.json"))
+    kept, dates = sums.read_text(), {path: path.stat().st_mtime_ns for path in sums.parent.glob("*.o")}
+    sums.unlink()
+    assert begun() == [7, 0]
+    assert sums.read_text() == kept
+    assert dates == {path: path.stat().st_mtime_ns for path in sums.parent.glob("*.o")}

@@ -2,7 +2,8 @@
 
 Warp lets threads load kernels side by side, but its compiler takes flags apart with `strtok`, which has one place for
 all threads, and of two threads that load one module the second replaces, and so unloads, the code that the first one
-is about to run. What was cut off or written over in the folder of compiled kernels would stay so.
+is about to run. What was cut off or written over in the folder of compiled kernels would stay so, and code with a
+flipped bit would be run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from annelid.core.warp_build.kept_files import drop_damaged, note_sums
 from annelid.core.warp_build.lean_headers import compile_lean
 
 LOADING = threading.RLock()
@@ -62,14 +64,17 @@ def loading_in_turn(module: Any) -> Callable[..., Any]:
         if found is not None and known is not None and found.module_hash == known.get_hash():
             return found  # others may be loading meanwhile
         with LOADING:
+            folder = Path(wp.config.kernel_cache_dir or "", module.get_module_identifier(size))
+            drop_damaged(folder)
             try:
-                return linked(device, size, *given, **options)
+                made = linked(device, size, *given, **options)
             except Exception:  # that is what Warp raises
-                folder = Path(wp.config.kernel_cache_dir or "", module.get_module_identifier(size))
                 if not folder.exists():  # nothing was compiled
                     raise
                 shutil.rmtree(folder, ignore_errors=True)
                 module.mark_modified()  # or it would remember that it failed
-                return linked(device, size, *given, **options)
+                made = linked(device, size, *given, **options)
+            note_sums(folder)
+            return made
 
     return in_turn
