@@ -143,6 +143,15 @@ def test_stiff_springs_without_damping_come_to_rest() -> None:
     assert damped.dt > 1.25 * damped.springs.stable_step()
 
 
+def test_springs_for_which_no_step_is_stable_are_told() -> None:
+    """As springs alone are, instead of a division by zero."""
+    soft = _block(fall=0.01)
+    soft.damping[:] = 0.0
+    with pytest.warns(StepTooLong, match="the longest for springs as stiff as these"):
+        simulation = dropped(soft, SAND, dt="auto", spring_dt="auto", springs={"integrator": "euler"})
+    assert simulation.explain_step().dt == simulation.dt > 0.0
+
+
 def test_a_step_too_long_for_the_bed_is_told() -> None:
     soft = _block(fall=0.001, stiffness=1.0)
     soft.damping[:] = 0.0

@@ -69,10 +69,10 @@ class World(MeetingWorld):
 
         Args:
             chosen: This world, fitted.
-            stable: Stable step of the springs [s].
+            stable: Stable step of the springs [s]; 0 where none is.
         """
         assert chosen.spring_dt != "auto"
-        if self.spring_dt != "auto" or chosen.spring_dt <= stable:
+        if self.spring_dt != "auto" or stable == 0.0 or chosen.spring_dt <= stable:
             return chosen
         part = chosen.spring_dt / math.ceil(chosen.spring_dt / (_STEADY * stable))
         return replace(chosen, spring_dt=rounded_down(part) if self.dt == "auto" else part)
