@@ -146,7 +146,6 @@ def test_a_soft_robot_touches_with_the_friction_that_an_obstacle_states() -> Non
 @pytest.mark.parametrize(
     ("physics", "obstacle", "missing"),
     [
-        ("springs", Rigid(Sphere(0.1), motion="free"), "springs cannot move a free obstacle yet"),
         ("springs", ground(cohesion=1.0), "springs cannot stick to a surface yet"),
         ("grains", HeightField(np.zeros((3, 3)), 0.1), "grains cannot touch obstacle 0, a HeightField, yet: .*block"),
         ("grains", ground(stiffness=100.0), "grains cannot take the stiffness of a surface yet"),

@@ -13,7 +13,6 @@ from annelid.core.snapshot import Color
 from annelid.grains.kernels.layout import DRIVEN, FIXED, FREE
 from annelid.grains.material import response_of
 from annelid.shapes import (
-    Capsule,
     HeightField,
     ImplicitSurface,
     Obstacle,
@@ -22,12 +21,11 @@ from annelid.shapes import (
     Rigid,
     Shape,
     SignedDistanceGrid,
-    Sphere,
 )
 from annelid.shapes.form import Form
+from annelid.shapes.free_bodies import touching_points, weight_of
 from annelid.shapes.kernels.gaps import GRID
 from annelid.shapes.rigid import as_rigids
-from annelid.shapes.spread import spread_over
 
 _MOTIONS = {"fixed": FIXED, "driven": DRIVEN, "free": FREE}
 _COLOR: Color = (0.45, 0.53, 0.62)
@@ -141,8 +139,7 @@ class Solid:
     @cached_property
     def weight(self) -> tuple[float, np.ndarray]:
         """Mass [kg], and inertia in the frame of the kernels [kg m²], shape [3, 3]."""
-        unit, mass = self.rigid.unit, self.rigid.total_mass
-        return mass, self.axes.T @ unit.inertia @ self.axes * (mass / unit.mass)
+        return weight_of(self.rigid, self.form.axes)
 
     @property
     def grid(self) -> SignedDistanceGrid | None:
@@ -166,24 +163,8 @@ class Solid:
         return (mesh.vertices - self.middle) @ self.axes, mesh.triangles
 
     def sample_points(self) -> np.ndarray:
-        """Points that touch other bodies, in the frame of the kernels [m], shape [k, 3].
-
-        Corners first, then points evenly spread over the surface. Round bodies touch with balls of their radius
-        instead: one in the middle of a ball, several along a capsule.
-        """
-        points = self.rigid.points
-        if isinstance(self.shape, Sphere):
-            return np.zeros((1, 3))
-        if isinstance(self.shape, Capsule):
-            count = 2 + int(min(self.shape.length / self.shape.radius, max(points - 2, 0)))
-            along = np.linspace(-0.5, 0.5, count) * self.shape.length
-            return np.column_stack([np.zeros((count, 2)), along])
-        mesh = self.shape.surface(16)
-        vertices = (mesh.vertices - self.middle) @ self.axes
-        if len(vertices) <= points:
-            spread = spread_over(vertices, mesh.triangles, points - len(vertices))[0]
-            return np.concatenate([vertices, spread])
-        return spread_over(vertices, mesh.triangles, points)[0]
+        """Points that touch other bodies, in the frame of the kernels [m], shape [k, 3]; see `touching_points`."""
+        return touching_points(self.rigid, self.form.axes)
 
 
 Touched = Wall | Solid

@@ -25,7 +25,8 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         pushed=bool((body.forces != 0.0).any()),
         guided=bool((body.guides != FREE).any()),
         touching=tuple(sorted({contact.form.kind for contact in world.contacts if contact.form is not None})),
-        moving=any(contact.rigid.moves == "driven" for contact in world.contacts),
+        moving=any(contact.rigid.moves != "fixed" for contact in world.contacts),
+        free=_around_free(world),
         colliding=len(world.collisions) > 0,
         motors=drive_functions(world.motors),
         steers=any(motor.angle is not None for motor in world.motors),
@@ -36,6 +37,17 @@ def features_of(body: Body, world: World, *, worlds: bool = False) -> Features:
         growing=world.dashpots == "growing",
         resisted=() if world.sand is None else (YIELDS if world.sand.stiffness is None else GIVES,),
     )
+
+
+def _around_free(world: World) -> tuple[int, ...]:
+    """Kinds of obstacles, where some are free; these take whole steps, which Verlet and Runge-Kutta divide."""
+    freed = [contact.called for contact in world.contacts if contact.free is not None]
+    if freed and world.integrator not in ("euler", "symplectic"):
+        raise InvalidValue(
+            f"the {world.integrator} integrator of springs has no step for {freed[0]}, which is free: use "
+            "integrator='symplectic'."
+        )
+    return tuple(sorted({contact.form.kind for contact in world.contacts if contact.form})) if freed else ()
 
 
 def _substeps(body: Body, world: World) -> int:

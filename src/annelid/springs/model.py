@@ -17,6 +17,8 @@ from annelid.core.memory import require_memory
 from annelid.core.numbers import is_whole
 from annelid.core.quantity import require_distinct
 from annelid.core.stability import Cause, StepReport
+from annelid.shapes.free_bodies import FreeBodies
+from annelid.shapes.kernels import free_bodies
 from annelid.shapes.motions import MotionTable
 from annelid.springs.body import Body, memory_of
 from annelid.springs.contacts import Contacts
@@ -27,7 +29,7 @@ from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout
 from annelid.springs.network import Network, Patch
 from annelid.springs.network_record import network_record, restore_network
-from annelid.springs.obstacles import Contact
+from annelid.springs.obstacles import RESTITUTION, Contact
 from annelid.springs.rows import Rows, compile_rows
 from annelid.springs.sand import (
     corners_with_hollows,
@@ -99,6 +101,7 @@ class Model:
         self.features = replace(self.features, delayed=self.relaxation > 0.0)
         self.dt = self._usual_step() if world.dt == "auto" else world.dt
         self.motions = self._motions()
+        self.free = self._free()
         self.network = self._network()
         self.masses, self.fixed = self.body.masses.copy(), self.body.fixed.copy()
         self.arrays = self._upload(kinds, parameters)
@@ -374,9 +377,11 @@ class Model:
             raise InvalidValue("the heights or cells of obstacles cannot change in number while a simulation runs.")
         self.world = world
         if wanted.moving:
-            before, self.motions = self.motions.struct, self._motions()
-            self.motions.bind(before.clock, before.begun)
+            before, self.motions = self.motions, self._motions()
+            self.motions.go_on_from(before)
             self.arrays.motions = self.motions.struct
+            self.free = self._free()
+            self.make_room_for_wrenches()
         self.arrays.parameters.assign(self._parameters())
         if world.obstacles:
             self.arrays.obstacles.assign(self._obstacles())
@@ -456,6 +461,7 @@ class Model:
         arrays.obstacles = wp.array(self._obstacles(), dtype=types.Obstacle, device=self.device)
         arrays.grid_values = self._array(self._grid_values(), wp.float32)
         arrays.motions = self.motions.struct
+        arrays.weights = self._array(body.masses if self.free else [], types.real)
         arrays.parameters = wp.array(self._parameters(), dtype=types.Parameters, device=self.device)
         if self.world.sand is not None:
             self._sand = sand_numbers(body, self.worlds, self.world.sand, types, self.device)
@@ -518,7 +524,19 @@ class Model:
         ordered = self._ordered
         first = np.cumsum([0, *(len(contact.values) for contact in ordered)])
         rows = zip(ordered, first, self.motions.tracks.tolist(), strict=False)
-        return [self._obstacle(contact, int(start), track) for contact, start, track in rows]
+        made = [self._obstacle(contact, int(start), track) for contact, start, track in rows]
+        for number, obstacle in enumerate(made):
+            self._free_obstacle(ordered[number], number, obstacle)
+        return made
+
+    def _free_obstacle(self, contact: Contact, number: int, obstacle: Any) -> None:
+        """What kernels know of an obstacle as a body; contacts with free ones are softer, as these are lighter."""
+        obstacle.body, obstacle.share = -1, 1.0
+        if contact.free is not None:
+            obstacle.body = self.motions.free.index(number)
+            obstacle.give, obstacle.most = 1.0 / contact.free.mass, contact.free.give
+            if contact.per_mass:
+                obstacle.stiffness = contact.stiffness / (1.0 + contact.lightness(self.one))
 
     @property
     def _ordered(self) -> list[Contact]:
@@ -529,7 +547,22 @@ class Model:
         """How obstacles move."""
         ordered = self._ordered
         rigids, forms = [one.rigid for one in ordered], [one.form for one in ordered]
-        return MotionTable(rigids, forms, self.dt, self.device)
+        return MotionTable(rigids, forms, self.dt, self.device, self.worlds)
+
+    def _free(self) -> FreeBodies | None:
+        """Free obstacles; None where there is none."""
+        ordered = self._ordered
+        if not self.motions.free:
+            return None
+        rigids, forms = [one.rigid for one in ordered], [one.form for one in ordered]
+        return FreeBodies(rigids, forms, self.motions, RESTITUTION, self.device)
+
+    def make_room_for_wrenches(self) -> None:
+        """Make room for what masses do to free obstacles, for as many masses as there are now."""
+        if self.free is not None:
+            added = self.mass_count - self.body.mass_count
+            self.free.make_room(self.mass_count, self.one.mass_count + added, self.worlds)
+            self.arrays.free = wp.array([self.free.struct], dtype=free_bodies.FreeBodies, device=self.device)
 
     def _grid_values(self) -> np.ndarray:
         """Heights and signed distances of all obstacles [m], in their order."""

@@ -1,7 +1,7 @@
 """Rigid things as masses touch them: planes, height fields, any closed shape, the user's surfaces.
 
 Contact is a linear spring and dashpot on the depth, never attractive, with Coulomb friction. The dashpot follows from
-the coefficient of restitution. Obstacles stand still or are driven; masses are points to them.
+the coefficient of restitution. Obstacles stand still, are driven or are free; masses are points to them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from scipy.optimize import brentq
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ImplicitSurface, Rigid, Surface
 from annelid.shapes.form import Form
+from annelid.shapes.free_bodies import FreeBody
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.shapes.surface import mixed
+from annelid.springs.body import Body
 
 RESTITUTION = 0.5
 """Of a surface that does not say; how stiff it is depends on the body."""
@@ -45,6 +47,7 @@ class Contact:
             this restitution.
         form: What kernels know of the surface; None where a function of the user says where it is.
         core: Depth that no mass goes below [m]: a part of half the thickness; what has no thickness has no limit.
+        free: The free body that it is; None of others.
     """
 
     def __init__(self, rigid: Rigid, number: int, hardness: float) -> None:
@@ -58,6 +61,7 @@ class Contact:
         self.damping_ratio = damping_ratio(self.restitution)
         self.slowing = slowing(self.restitution)
         self.form = None if isinstance(rigid.geometry, ImplicitSurface) else Form(rigid)
+        self.free = FreeBody(rigid, self.form) if rigid.moves == "free" and self.form is not None else None
         self.core = _ENDLESS if rigid.inside else min(_CORE * 0.5 * rigid.thinnest, _ENDLESS)
 
     @property
@@ -68,6 +72,13 @@ class Contact:
     def over(self, masses: np.ndarray) -> np.ndarray:
         """Stiffness over mass [1/s²] of masses [kg]."""
         return np.full(len(masses), self.stiffness) if self.per_mass else self.stiffness / masses
+
+    def lightness(self, body: Body) -> float:
+        """What a free body adds to the squared frequency of its contacts, for it moves too; 0 of others."""
+        if self.free is None:
+            return 0.0
+        outer = np.unique(body.triangles) if len(body.triangles) else np.arange(body.mass_count)
+        return self.free.lightness(body.positions[outer], body.masses[outer])
 
     @property
     def function(self) -> Any:
@@ -83,11 +94,6 @@ def contacts_of(obstacles: Any, hardness: float) -> tuple[Contact, ...]:
 def _require_touchable(rigid: Rigid, number: int) -> None:
     """Refuse by name what masses cannot touch yet."""
     what = rigid.called(number)
-    if rigid.moves == "free":
-        raise InvalidValue(
-            f"springs cannot move a free obstacle yet, and {what}, is free: use motion='fixed' or 'driven', or "
-            "annelid.coupling with a bed of grains."
-        )
     if rigid.moves == "driven" and isinstance(rigid.geometry, ImplicitSurface):
         raise InvalidValue(f"springs cannot drive {what}: let its function depend on time.")
     if rigid.world != 0:

@@ -10,7 +10,6 @@ import warp as wp
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import HeightField, Rigid, Sphere
 from annelid.shapes import Plane as PlaneGeometry
-from annelid.shapes.motions import at_time
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
@@ -68,7 +67,7 @@ class Painter:
         if self.readout.refresh():
             self._follow_network()
         step = int(state.clock.numpy()[0])
-        parts = self.obstacles(step * self.model.dt)
+        parts = self.obstacles(state)
         surface = look.surface and self._surface.exists()
         if surface:
             parts.append(self._body(state, look))
@@ -111,9 +110,15 @@ class Painter:
         labels = self.model.body.materials if name == "material" else ()
         return Field(self._host(values, look), _UNITS[name], labels=labels)
 
-    def obstacles(self, time: float) -> list[Any]:
-        """Those that are drawn, at a time [s]."""
-        return [*self.sand(), *(self.part(contact, time) for contact in self.shown)]
+    def obstacles(self, state: Any) -> list[Any]:
+        """Those that are drawn, as they are in the first world of a state."""
+        return [*self.sand(), *(self.part(contact, self.placed(contact, state)) for contact in self.shown)]
+
+    def placed(self, contact: Contact, state: Any, world: int = 0) -> Rigid:
+        """An obstacle as it is in a world of a state."""
+        if contact.rigid.moves == "fixed":
+            return contact.rigid
+        return self.readout.placed(state, contact.rigid, world)
 
     def sand(self) -> list[Plane]:
         """The surface of ground that resists, where there is some and it is drawn."""
@@ -124,9 +129,9 @@ class Painter:
         """Obstacles that are drawn."""
         return [one for one in self.model.world.contacts if one.function is None and not one.rigid.hidden]
 
-    def part(self, contact: Contact, time: float = 0.0) -> Plane | Spheres | Mesh:
-        """One of them, at a time [s]."""
-        return _part(self.model.world.contacts.index(contact), at_time(contact.rigid, time))
+    def part(self, contact: Contact, placed: Rigid | None = None) -> Plane | Spheres | Mesh:
+        """One of them, as it was built, or where it is."""
+        return _part(self.model.world.contacts.index(contact), placed or contact.rigid)
 
     def _numbers(self, state: Any) -> dict[str, Number]:
         summary = self.readout.summary(state)

@@ -8,6 +8,8 @@ import numpy as np
 import warp as wp
 
 from annelid.core.summary import Summary
+from annelid.shapes.bodies import ReadsBodies
+from annelid.shapes.motions import MotionTable
 from annelid.springs.kernels.program import signal_kernel
 from annelid.springs.kernels.readout import (
     SLOTS,
@@ -23,7 +25,7 @@ from annelid.springs.model import Model
 from annelid.springs.parameters import derive
 
 
-class Readout:
+class Readout(ReadsBodies):
     """Reads states of one model.
 
     Args:
@@ -41,6 +43,15 @@ class Readout:
         self._masses = wp.empty(0, dtype=wp.float64, device=self.device)
         self._slots = wp.zeros(SLOTS, dtype=Totals, device=self.device)
         self._scalars: dict[str, wp.array[Any]] = {}
+
+    @property
+    def motions(self) -> MotionTable:
+        """How obstacles move."""
+        return self.model.motions
+
+    def begun(self, state: Any) -> np.ndarray:
+        """Step at which each world began; empty where there is one by itself."""
+        return np.asarray(state.begun.numpy())
 
     def refresh(self) -> bool:
         """Follow edits of the network; True if there were any since the last time."""
@@ -75,14 +86,14 @@ class Readout:
         return np.flatnonzero(masses.alive[: masses.used])
 
     def summary(self, state: Any) -> Summary:
-        """Totals of the whole body."""
+        """Totals of the whole body, and of free obstacles."""
         with self.model.network.settled():
             self.refresh()
         self.prepared(state)
         arguments = [self.model.arrays, self._work, self._masses, state.positions, state.velocities]
         wp.launch(totals_kernel(self.model.features), SLOTS, arguments, [self._slots], device=self.device)
         sums = self._slots.numpy().sum(axis=0)
-        return Summary(
+        own = Summary(
             mass=float(sums[0]),
             center_of_mass=sums[1:4] / sums[0] if sums[0] > 0.0 else np.full(3, np.nan),  # of no masses there is none
             momentum=sums[4:7],
@@ -91,6 +102,8 @@ class Readout:
             kinetic=float(sums[11]),
             gravitational=float(sums[12]),
         )
+        model = self.model
+        return self.with_free(own, state, model.free, model.world.gravity, range(model.worlds))
 
     def mass_field(self, state: Any, name: str, chosen: wp.array[Any]) -> wp.array[Any]:
         """A scalar of chosen masses: "strain", "stress" [Pa], "actuation", "speed" [m/s] or "material"."""

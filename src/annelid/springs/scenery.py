@@ -12,7 +12,6 @@ from annelid.core.kernels.parameters import shape_ground
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Mesh, Spheres
 from annelid.shapes import HeightField
-from annelid.shapes.motions import at_time
 from annelid.springs.kernels.parameters import TERRAIN
 from annelid.springs.model import Model
 from annelid.springs.obstacles import Contact
@@ -33,8 +32,8 @@ def scenery_of(model: Model, readout: Readout, painter: Painter) -> Scenery:
     for contact in painter.shown:
         if shaped and _has_heights(contact):
             own.append(_ground(model, painter, contact))
-        elif contact.rigid.moves == "driven":
-            own.append(_driven(model, painter, contact))
+        elif contact.rigid.moves != "fixed":
+            own.append(_moving(model, painter, contact))
         else:
             still.append(painter.part(contact))
 
@@ -64,14 +63,12 @@ def _ground(model: Model, painter: Painter, contact: Contact) -> Moving:
     return Moving(part, points)
 
 
-def _driven(model: Model, painter: Painter, contact: Contact) -> Moving:
-    """An obstacle that is driven, in each world."""
+def _moving(model: Model, painter: Painter, contact: Contact) -> Moving:
+    """An obstacle that is driven or free, in each world."""
     name = painter.part(contact).name
 
     def points(state: Any) -> wp.array[Any]:
-        now = float(state.clock.numpy()[0])
-        begun = state.begun.numpy() if len(state.begun) and contact.rigid.path is None else np.zeros(model.worlds)
-        placed = [at_time(contact.rigid, (now - begin) * model.dt).picture[0] for begin in begun]
+        placed = [painter.placed(contact, state, world).picture[0] for world in range(model.worlds)]
         return wp.array(np.concatenate(placed).astype(np.float32), dtype=wp.vec3, device=model.device)
 
     return Moving(Mesh(name, *contact.rigid.picture), points)

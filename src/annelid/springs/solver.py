@@ -27,6 +27,8 @@ from annelid.core.state import (
     take_world,
 )
 from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.shapes import Obstacle
+from annelid.shapes.motions import Bodies
 from annelid.springs.adjoint.adjoint import SpringAdjoint
 from annelid.springs.conditions import Energy
 from annelid.springs.edit import Editor, MassChange
@@ -132,6 +134,7 @@ class Solver:
             hollows=wp.zeros(self.model.hollow_count, dtype=types.real, device=self.device),
             sand_forces=wp.zeros(self.model.sunk_count, dtype=types.vec3, device=self.device),
             commands=resting_commands(self.controls, self.worlds, self.device),
+            bodies=self.model.motions.initial(),
             begun=wp.zeros(self.worlds if self.model.batched else 0, dtype=wp.int64, device=self.device),
             variation=unvaried(self.device),
             clock=wp.zeros(1, dtype=wp.int64, device=self.device),
@@ -157,6 +160,8 @@ class Solver:
             wp.copy(beginning.clock, state.clock)
             if self.model.batched:
                 wp.copy(beginning.begun, state.clock)
+            elif isinstance(beginning.bodies, Bodies):
+                beginning.bodies.since.fill_(int(state.clock.numpy()[0]))
         copy_state(beginning, state, but="variation")
         self.begin_varied(state, self._every)
 
@@ -229,6 +234,7 @@ class Solver:
     def _world_of(self) -> dict[str, wp.array[Any]]:
         """World of each mass, of each channel and of what contacts remember."""
         each = {"mass": self.model.one.mass_count, "channel": len(self.controls)}
+        each |= {"body": self.model.motions.count}
         each |= {"corner": self.model.hollow_count // self.worlds, "sunk": self.model.sunk_count // self.worlds}
         found = {name: np.repeat(np.arange(self.worlds), count) for name, count in each.items()}
         found["contact"] = self._interactions.world_of_memory()
@@ -238,6 +244,11 @@ class Solver:
         """What runs motions from a state there and back, for gradients; see `core.adjoint.Differentiable`."""
         with self.model.network.settled():
             return SpringAdjoint(self.model, state, self.threads)
+
+    def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
+        """Set how a driven obstacle moves from now on, in all worlds; see `core.solver.Driving`."""
+        motions, clock = self.model.motions, int(state.clock.numpy()[0])
+        motions.drive(motions.number_of(body), state.bodies, clock, state.begun.numpy(), velocity, spin)
 
     def diverged_at(self) -> int | None:
         """The step after which a velocity was no longer finite, None while all are; waits for the device."""

@@ -13,6 +13,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.stability import Cause, StepReport
 from annelid.springs.body import Body
 from annelid.springs.features import fast_springs
+from annelid.springs.obstacles import Contact
 from annelid.springs.rows import Rows
 from annelid.springs.sand import give_of
 from annelid.springs.world import World
@@ -238,6 +239,8 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
     for number, contact in enumerate(world.contacts):
         squared = contact.over(masses)
         rate = 2 * contact.damping_ratio * np.sqrt(squared)
+        if contact.free is not None:
+            squared, rate = _with_a_free(body, contact, scales.mass, squared, rate)
         unit = "times its mass" if contact.per_mass else "N/m"
         remedy = f"a lower stiffness than {contact.stiffness:.3g} {unit} of its surface, in which masses sink deeper"
         parts[f"the contact with obstacle {number}"] = Part(
@@ -253,6 +256,18 @@ def _parts(body: Body, world: World, rows: Rows, substeps: int, scales: Scales) 
             squared, none, remedy, 0.0 if rule.stiffness else math.inf, 0.0
         )
     return parts
+
+
+def _with_a_free(
+    body: Body, contact: Contact, heavier: float, squared: np.ndarray, rate: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Squared frequency and rate of decay of contacts with a body that moves too, at most."""
+    assert contact.free is not None
+    lightness = heavier * contact.lightness(body)
+    slower = math.sqrt(1.0 + lightness / (contact.free.give * contact.free.mass))
+    if contact.per_mass:  # which are softer by as much, see `Model`
+        return squared, rate * math.sqrt(1.0 + lightness) / slower
+    return squared * (1.0 + lightness), rate * (1.0 + lightness) / slower
 
 
 def _least_lost(body: Body) -> float:

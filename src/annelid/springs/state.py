@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid.core.state import nested, rows
 from annelid.core.variation import Variation
+from annelid.shapes.motions import Still
 
 
 @dataclass
@@ -29,6 +30,7 @@ class State:
             see `kernels.furrowing`.
         sand_forces: Force of ground that resists on each mass in the last step [N], shape [n, 3]; kept where it is.
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        bodies: Where obstacles are that are free or driven; nothing while there are none.
         begun: Step at which each world began, shape [worlds]; kept in a batch of worlds.
         variation: Parameters in which worlds differ; empty while they do not.
         clock: Steps done, shape [1].
@@ -44,6 +46,7 @@ class State:
     hollows: wp.array[Any] = rows("corner")
     sand_forces: wp.array[Any] = rows("sunk")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
+    bodies: Still = nested()
     begun: wp.array[Any] = rows("world", wp.int64)
     variation: Variation = nested()
     clock: wp.array[Any] = rows("simulation", wp.int64)

@@ -13,6 +13,7 @@ from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.state import copy_array
 from annelid.springs.interactions import Interactions
+from annelid.springs.kernels.bodies import bodies_kernels
 from annelid.springs.kernels.handing import hand_over_kernel
 from annelid.springs.kernels.layout import UNBROKEN
 from annelid.springs.kernels.passes import buffers_of, time_shift
@@ -136,7 +137,7 @@ class Stepping:
         self.work.commands, self.work.begun = state.commands, state.begun
         derive(self.model, self.work, state.variation)
         self._interactions.bind(state.partners, state.slips)
-        self.model.motions.bind(state.clock, state.begun)
+        self.model.motions.bind(state.clock, state.begun, state.bodies)
         self.model.arrays.motions = self.model.motions.struct
         self.model.bind_sand(state.hollows, state.sand_forces)
         if len(state.accelerations):
@@ -202,6 +203,16 @@ class Stepping:
         arguments = [step, row, *base, stages[x_from][0], stages[v_from][1], stages[x_to][0], stages[v_to][1]]
         threads = -(-masses * lanes // _BLOCK) * _BLOCK
         self._launch(kernel, threads, arguments, block=_BLOCK)
+        if self.model.features.free and kind != "inner":
+            self._fly(step)
+
+    def _fly(self, step: int) -> None:
+        """Launch a step of the free bodies."""
+        model = self.model
+        sum_all, fly_all = bodies_kernels(*model.features.flying)
+        assert model.free is not None
+        wp.launch(sum_all, model.worlds * model.free.struct.groups, [model.arrays], device=self.device)
+        wp.launch(fly_all, model.worlds, [model.arrays, self.work, step], device=self.device)
 
     def _launch(self, kernel: wp.Kernel, dim: Any, arguments: list[Any], *, block: int) -> None:
         wp.launch(
@@ -222,6 +233,7 @@ class Stepping:
     def _scratch(self) -> Any:
         types, count, features = self.model.types, self.model.mass_count, self.model.features
         work = types.Work()
+        self.model.make_room_for_wrenches()
         self._interactions.attach(work)
         rows = self.batch * features.signal_rows_per_step + 1
         stages = count if len(features.passes) > 1 else 0

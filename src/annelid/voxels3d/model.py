@@ -13,6 +13,8 @@ import warp as wp
 from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity, settings_of
+from annelid.shapes.free_bodies import FreeBodies
+from annelid.shapes.kernels import free_bodies
 from annelid.shapes.kernels.gaps import BOX, CLOSED_FORMS, HEIGHTS, PLANE, SPHERE
 from annelid.shapes.motions import MotionTable
 from annelid.shapes.resistive.among import require_above
@@ -114,6 +116,7 @@ class Model:
         """World of each voxel, channel and world, by the kinds of rows of a state."""
         every = np.arange(self.world_count)
         owners = {"voxel": self.world_of_voxel, "channel": np.repeat(every, len(self.controls)), "world": every}
+        owners["body"] = np.repeat(every, self.motions.count)
         return {kind: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for kind, of in owners.items()}
 
     def fingerprint(self) -> str:
@@ -247,9 +250,9 @@ class Model:
         return tuple(sorted(common | used))
 
     @property
-    def moving(self) -> bool:
-        """Whether some obstacles are driven."""
-        return self.motions.there
+    def moves(self) -> tuple[bool, bool]:
+        """Whether some obstacles move, and whether some of these are free."""
+        return self.motions.there, self.free is not None
 
     @property
     def plain(self) -> bool:
@@ -383,21 +386,40 @@ class Model:
     def _upload_obstacles(self, tables: Any) -> None:
         rows, values, count = [], [np.zeros(0, np.float32)], 0
         contacts = self.world.contacts
-        self.motions = MotionTable(
-            [one.rigid for one in contacts], [one.form for one in contacts], self.dt, self.device
-        )
+        rigids, forms = [one.rigid for one in contacts], [one.form for one in contacts]
+        self.motions = MotionTable(rigids, forms, self.dt, self.device, self.world_count)
         tables.motions = self.motions.struct
+        self._upload_free(tables)
         for contact, track in zip(contacts, self.motions.tracks.tolist(), strict=True):
             one = self.types.Obstacle()
             one.track, one.geometry = track, contact.form.struct(wp.float64, count, contact.form.size)
             if not track[1]:
                 one.geometry, one.place, one.turn = contact.form.still(wp.float64, count)
             one.holds, one.rubs, one.press = contact.holds, contact.rubs, contact.press
+            if contact.free is not None:
+                one.body = self.motions.free.index(len(rows))
+                one.give, one.most = 1.0 / contact.free.mass, contact.free.give
             count += len(contact.form.values)
             values.append(contact.form.values)
             rows.append(one)
         tables.obstacles = wp.array(rows, dtype=self.types.Obstacle, device=self.device)
         tables.grid_values = wp.array(np.concatenate(values), dtype=wp.float32, device=self.device)
+
+    def _upload_free(self, tables: Any) -> None:
+        """Free obstacles; in contacts with these voxels are softer, as they are lighter."""
+        contacts, self.free = self.world.contacts, None
+        if not self.motions.free:
+            return
+        rigids, forms = [one.rigid for one in contacts], [one.form for one in contacts]
+        self.free = FreeBodies(rigids, forms, self.motions, 0.0, self.device)
+        self.free.make_room(self.voxel_count, int(np.diff(self.first_of_world).max()), self.world_count)
+        tables.free = wp.array([self.free.struct], dtype=free_bodies.FreeBodies, device=self.device)
+        masses, parts = self.of_voxels("mass"), zip(self.first_of_world[:-1], self.first_of_world[1:], strict=True)
+        softer = [
+            1.0 / (1.0 + body.lightness(self.places[first:last], masses[first:last]))
+            for first, last in parts for body in self.free.bodies
+        ]  # fmt: skip
+        tables.softer = wp.array(softer, dtype=self.types.real, device=self.device)
 
 
 def rounding_errors(numbers: np.ndarray, factor: float) -> np.ndarray:

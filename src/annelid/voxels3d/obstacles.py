@@ -1,4 +1,4 @@
-"""Rigid things as 3-D voxels touch them: planes, height fields and closed shapes that stand still or are driven."""
+"""Rigid things as 3-D voxels touch them: planes, height fields and closed shapes; fixed, driven or free."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from annelid.core.errors import InvalidValue
 from annelid.shapes import ImplicitSurface, Rigid
 from annelid.shapes.beginning import depths_inside, warn_inside
 from annelid.shapes.form import Form
+from annelid.shapes.free_bodies import FreeBody
 from annelid.shapes.resistive.among import rigids_beside_sand
 
 _OWN = -1.0  # stands for the stiffness of a voxel
@@ -29,6 +30,7 @@ class Contact:
         holds: Static friction, see `shapes.surface`.
         rubs: Kinetic friction.
         press: Stiffness [N/m]; negative where that of the voxel counts.
+        free: The free body that it is; None of others.
     """
 
     def __init__(self, rigid: Rigid, number: int) -> None:
@@ -37,6 +39,7 @@ class Contact:
         self.rigid, self.called = rigid, rigid.called(number)
         self.holds, self.rubs = surface.frictions
         self.form, self.press = Form(rigid), surface.stiffness or _OWN
+        self.free = FreeBody(rigid, self.form) if rigid.moves == "free" else None
 
 
 def contacts_of(obstacles: Any) -> tuple[Contact, ...]:
@@ -55,10 +58,6 @@ def warn_of_beginnings(contacts: tuple[Contact, ...], centers: np.ndarray, *, st
 def _require_touchable(rigid: Rigid, number: int) -> None:
     """Refuse by name what voxels cannot touch yet."""
     what, surface = rigid.called(number), rigid.surface
-    if rigid.moves == "free":
-        raise InvalidValue(
-            f"3-D voxels cannot move a free obstacle yet, and {what}, is free: use motion='fixed' or 'driven'."
-        )
     if isinstance(rigid.geometry, ImplicitSurface):
         raise InvalidValue(f"3-D voxels cannot touch {what}, yet: use a closed mesh.")
     if rigid.world != 0:

@@ -11,7 +11,6 @@ from scipy import sparse
 from annelid.core.distinct import distinct_rows
 from annelid.core.snapshot import Color, Field, Lines, Look, Mesh, Number, Plane, Snapshot, Spheres
 from annelid.shapes import Plane as Halfspace
-from annelid.shapes.motions import at_time
 from annelid.shapes.resistive.pictures import sand_parts
 from annelid.voxels3d.model import Model
 from annelid.voxels3d.readout import Readout
@@ -58,7 +57,7 @@ class Painter:
         centers = self.readout.positions(state) + shift
         parts: list[Any] = []
         if look.surface:
-            parts += self._ground(float(state.clock.numpy()[0]) * self.model.dt) + self._skins(state, look, centers)
+            parts += self._ground(state) + self._skins(state, look, centers)
         if look.spheres:
             parts.append(Spheres("voxels", centers, 0.3 * float(self.model.of_voxels("side").min())))
         if look.lines:
@@ -184,11 +183,11 @@ class Painter:
             for number, (name, color) in enumerate(self._palette)
         ]
 
-    def _ground(self, time: float) -> list[Any]:
-        """The obstacles, at a time [s]."""
+    def _ground(self, state: Any) -> list[Any]:
+        """The obstacles, as they are in the first world of a state."""
         parts: list[Any] = sand_parts(self.model.world.sand)
-        for number, contact in enumerate(self.model.world.contacts):
-            rigid = at_time(contact.rigid, time)
+        for number in range(len(self.model.world.contacts)):
+            rigid = self.readout.placed(state, number)
             name = rigid.name or f"obstacle-{number}"
             color = rigid.color or _OBSTACLE
             if rigid.hidden:

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from annelid.core.summary import Summary
+from annelid.shapes.bodies import ReadsBodies
+from annelid.shapes.motions import MotionTable
 from annelid.voxels3d.model import Model
 
 
-class Readout:
+class Readout(ReadsBodies):
     """Reads states of one model; voxels come robot by robot, in the order of `Robot.cells`.
 
     Args:
@@ -24,6 +26,15 @@ class Readout:
         self._mass = model.of_voxels("mass")
         self._inertia = 1.0 / model.of_voxels("per_inertia")
         self._side = model.of_voxels("side")
+
+    @property
+    def motions(self) -> MotionTable:
+        """How obstacles move."""
+        return self.model.motions
+
+    def begun(self, state: Any) -> np.ndarray:
+        """Step at which each world began."""
+        return np.asarray(state.origins.numpy())
 
     def displacements(self, state: Any) -> np.ndarray:
         """How far voxels have moved since they were built [m], shape [voxels, 3]."""
@@ -73,7 +84,7 @@ class Readout:
         return np.column_stack([slots // 3, self.model.tables.next.numpy()[slots]])
 
     def summary(self, state: Any, world: int | None = None) -> Summary:
-        """Totals of a world, or of all of them.
+        """Totals of a world, or of all of them, free obstacles included.
 
         Args:
             state: The state.
@@ -86,7 +97,7 @@ class Readout:
         momentum = mass[:, None] * v
         rotational = 0.5 * float((inertia * (w * w).sum(axis=1)).sum())
         ours = slice(None) if world is None else self.model.world_of_voxel[self.links[:, 0]] == world
-        return Summary(
+        own = Summary(
             mass=float(mass.sum()),
             center_of_mass=mass @ x / mass.sum(),
             momentum=momentum.sum(axis=0),
@@ -96,6 +107,8 @@ class Readout:
             elastic=float(self.elastic_energies(state)[ours].sum()),
             gravitational=-float((mass[:, None] * x).sum(axis=0) @ np.array(self.model.world.gravity)),
         )
+        worlds = range(self.model.world_count) if world is None else [world]
+        return self.with_free(own, state, self.model.free, self.model.world.gravity, worlds)
 
     def elastic_energies(self, state: Any) -> np.ndarray:
         """Energy of each link [J], shape [links]: stretch, shear, bending and twist, as if it were linear."""

@@ -176,7 +176,7 @@ class _Members:
         """Sum a quantity over the members into `sums`, or write `each` numbers of every one into `out`."""
         begins, rows = self.moving.selected.begins, self.moving.selected.rows
         inputs = [kind, each, begins, rows, self._inside, own.model.tables, own.bound(state), first]
-        kernel = reading_kernel(own.model.real, own.model.kinds, own.model.moving)
+        kernel = reading_kernel(own.model.real, own.model.kinds, own.model.moves[0])
         wp.launch(kernel, shape, inputs, [sums, out], device=own.device)
 
     def linked(self) -> bool:

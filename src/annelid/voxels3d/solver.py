@@ -19,7 +19,9 @@ from annelid.core.launch import Team
 from annelid.core.replay import Graphs
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.stability import StepReport
-from annelid.core.state import copy_state, declared, restore_worlds, rows, state_arrays
+from annelid.core.state import copy_state, declared, nested, restore_worlds, rows, state_arrays
+from annelid.shapes import Obstacle
+from annelid.shapes.motions import Still
 from annelid.voxels3d.adjoint.adjoint import VoxelAdjoint
 from annelid.voxels3d.changes import Log
 from annelid.voxels3d.edits import Editor, carried_over
@@ -50,6 +52,7 @@ class State:
         largest: Largest strain of the links along +x, +y, +z of a voxel so far, where links remember it.
         offsets: Strain that these links keep without a load.
         commands: Commands of the controls, see `core.controls`, shape [worlds · channels].
+        bodies: Where obstacles are that are free or driven; nothing while there are none.
         origins: Step at which each world began, shape [worlds].
         clock: Steps done, shape [1].
     """
@@ -63,6 +66,7 @@ class State:
     largest: wp.array[Any] = rows("voxel", each=3, grows="voxels")
     offsets: wp.array[Any] = rows("voxel", each=3, grows="voxels")
     commands: wp.array[Any] = rows("channel", wp.vec4d)
+    bodies: Still = nested()
     origins: wp.array[Any] = rows("world", wp.int64)
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
@@ -143,6 +147,7 @@ class Solver:
             largest=zeros(3 * count if model.remembers else 0, types.real),
             offsets=zeros(3 * count if model.remembers else 0, types.real),
             commands=resting_commands(self.controls, self.worlds, device),
+            bodies=model.motions.initial(),
             origins=zeros(self.worlds, wp.int64),
             clock=zeros(1, wp.int64),
         )
@@ -160,7 +165,7 @@ class Solver:
         if self._team is not None:
             arguments = [steps, int(self._divided), model.tables, self._motion]
             with held_back(firmly=True):  # steps that are taken are counted
-                self._team.run(team_kernel(model.real, model.kinds, model.moving), arguments)
+                self._team.run(team_kernel(model.real, model.kinds, model.moves), arguments)
                 state.clock.numpy()[0] += steps
             return
         largest = int(np.diff(model.first_of_world).max())
@@ -170,7 +175,7 @@ class Solver:
         width = min(BLOCK, -(-largest // 32) * 32)
         inputs = [width, steps, model.tables, self._motion]
         meets = bool(model.tables.touching or model.tables.bonded)
-        kernel = block_kernel(model.real, model.kinds, model.moving, meets, model.plain)
+        kernel = block_kernel(model.real, model.kinds, model.moves, meets, model.plain)
         wp.launch(kernel, self.worlds * width, inputs, device=self.device, block_dim=width)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
@@ -184,12 +189,15 @@ class Solver:
     def _enqueue(self, state: State, steps: int) -> None:
         tables, motion, count = self.model.tables, self._motion, self.model.voxel_count
         model = self.model
-        resize, load, move = grid_kernels(model.real, model.kinds, model.moving, model.plain)
+        resize, load, move, sum_groups, fly = grid_kernels(model.real, model.kinds, model.moves, model.plain)
         for step in range(steps):
             if step == 0 or tables.actuated:
                 wp.launch(resize, count, [step, tables, motion], device=self.device)
             wp.launch(load, count, [step, tables, motion], device=self.device)
             wp.launch(move, count, [step, tables, motion], device=self.device)
+            if model.free is not None:
+                wp.launch(sum_groups, (self.worlds, model.free.struct.groups), [tables], device=self.device)
+                wp.launch(fly, self.worlds, [step, tables, motion], device=self.device)
         wp.launch(advance_clock, 1, [steps, state.clock], device=self.device)
 
     def adjoint(self, state: State) -> VoxelAdjoint:
@@ -264,6 +272,11 @@ class Solver:
         for name in ("_movable", "_beginning", "_world_of"):
             vars(self).pop(name, None)
 
+    def drive(self, state: State, body: Obstacle | int | str, velocity: Any = None, spin: Any = None) -> None:
+        """Set how a driven obstacle moves from now on, in all worlds; see `core.solver.Driving`."""
+        motions, clock = self.model.motions, int(state.clock.numpy()[0])
+        motions.drive(motions.number_of(body), state.bodies, clock, state.origins.numpy(), velocity, spin)
+
     def kick(self, state: State, velocities: wp.array[Any], mask: wp.array[Any]) -> None:
         """Add a velocity to all voxels of masked worlds; those that are held lose it in the next step."""
         arguments = [mask, self._world_of["voxel"], self._movable, velocities, state.velocities]
@@ -326,9 +339,11 @@ class Solver:
             return
         self._bound = None  # until all is pointed there, should Ctrl-C come before
         self._graphs.clear()
-        for name, array in state_arrays(state).items():
-            setattr(self._motion, name, array)
-        self.model.motions.bind(state.clock, state.origins)
+        for name, array in vars(state).items():
+            if name != "bodies":
+                setattr(self._motion, name, array)
+        self.model.motions.bind(state.clock, state.origins, state.bodies)
+        self.model.tables.motions = self.model.motions.struct
         self._bound = state
 
     def _scratch(self) -> Any:

@@ -141,8 +141,13 @@ def _contacts(shape: Shape, world: World) -> tuple[np.ndarray, np.ndarray]:
     stiffness, damping = np.zeros(len(voxels["mass"])), np.zeros(len(voxels["mass"]))
     for contact in world.contacts:
         own = contact.rigid.surface.stiffness
-        stiffness = np.maximum(stiffness, voxels["press"] if own is None else own)
-        damping = voxels["press_damp"]
+        stiff, less = (voxels["press"] if own is None else own), 1.0
+        if contact.free is not None:  # which moves too, and where its surface gives no stiffness is softer by as much
+            lightness = contact.free.lightness(shape.robot.centers, voxels["mass"][shape.row_of_voxel])
+            stiff = stiff * (1.0 if own is None else 1.0 + lightness)
+            less = math.sqrt((1.0 + lightness) / (1.0 + lightness / (contact.free.give * contact.free.mass)))
+        stiffness = np.maximum(stiffness, stiff)
+        damping = np.maximum(damping, less * voxels["press_damp"])
     if world.collisions != "none":  # with another that comes the opposite way
         return np.maximum(stiffness, 2.0 * voxels["press"]), 2.0 * voxels["press_damp"]
     return stiffness, damping

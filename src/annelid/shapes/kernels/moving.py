@@ -1,4 +1,4 @@
-"""Where driven rigid things are in a step, and how fast a point of them moves, for every physics."""
+"""Where rigid things that move are in a step, and how fast a point of them moves, for every physics."""
 # Annotations are not postponed here: Warp reads the types of the functions below from their closures.
 
 from typing import Any
@@ -11,6 +11,10 @@ from annelid.shapes.kernels.gaps import PLANE
 wp.set_module_options({"enable_backward": False})
 
 
+DRIVEN, FREE = -1, -2
+"""What stands for the length of a path in the track of a thing that keeps its velocity, and of a free one."""
+
+
 @wp.struct
 class Moment:
     """Where a rigid thing is at the beginning of a step, and how it goes on from there."""
@@ -19,35 +23,57 @@ class Moment:
     turn: wp.quatd
     velocity: wp.vec3d  # [m/s]
     spin: wp.vec3d  # [rad/s]
+    load: wp.float64  # mass of what touched it in the last step, if it is free [kg]
 
 
 @wp.struct
 class Motions:
-    """Moments of all that is driven: one of what keeps its velocity, one for each step to come of what has a path."""
+    """Moments of all that moves: of paths one for each step to come; others are rows of a state."""
 
     moments: wp.array[Moment]
     begin: wp.array[wp.int64]  # step of the first moment of paths
     clock: wp.array[wp.int64]  # steps done
     begun: wp.array[wp.int64]  # step at which each world began; empty where they began together
+    count: wp.int32  # rows of each world in what follows; see `motions.Bodies`
+    places: wp.array[wp.vec3d]
+    turns: wp.array[wp.quatd]
+    velocities: wp.array[wp.vec3d]
+    spins: wp.array[wp.vec3d]
+    since: wp.array[wp.int64]
+    loads: wp.array[wp.float64]
 
 
 @wp.func
-def moment_at(motions: Motions, track: wp.vec2i, now: wp.float64, begun: wp.int64, dt: wp.float64) -> Moment:
+def moment_at(
+    motions: Motions, track: wp.vec2i, now: wp.float64, begun: wp.int64, world: int, dt: wp.float64
+) -> Moment:  # fmt: skip
     """Where a thing is at a time in steps, in a world that began at a step.
 
     Args:
-        motions: All that is driven.
-        track: Its first moment, and how many it has.
+        motions: All that moves.
+        track: Its first moment and how many it has, or its row and what stands for how it moves.
         now: The time [steps].
         begun: When the world began [steps].
+        world: Number of the world.
         dt: The time step [s].
     """
-    steps = now - wp.float64(begun)
-    if track[1] > 1:
+    found = Moment()
+    steps = wp.float64(0.0)
+    if track[1] < 0:
+        row = world * motions.count + track[0]
+        found.place = motions.places[row]
+        found.turn = motions.turns[row]
+        found.velocity = motions.velocities[row]
+        found.spin = motions.spins[row]
+        found.load = motions.loads[row]
+        if track[1] == wp.static(DRIVEN):
+            steps = now - wp.float64(begun + motions.since[row])
+    else:
         steps = now - wp.float64(motions.begin[0])
-    row = wp.clamp(int(wp.floor(steps)), 0, track[1] - 1)
-    found = motions.moments[track[0] + row]
-    time = (steps - wp.float64(row)) * dt
+        row = wp.clamp(int(wp.floor(steps)), 0, track[1] - 1)
+        found = motions.moments[track[0] + row]
+        steps = steps - wp.float64(row)
+    time = steps * dt
     angle = wp.length(found.spin) * time
     if angle != wp.float64(0.0):
         found.turn = wp.normalize(wp.quat_from_axis_angle(wp.normalize(found.spin), angle) * found.turn)

@@ -23,7 +23,7 @@ def require_adjoint(model: Model, state: Any) -> None:
         "an ImplicitSurface": (bool(features.plugins.surfaces), "use planes, spheres, boxes or a HeightField"),
         "closed shapes that are baked, as obstacles": (
             GRID in features.touching, "use planes, spheres, boxes, rods or a HeightField"),
-        "obstacles that are driven": (features.moving, "use motion='fixed'"),
+        "obstacles that are driven or free": (features.moving, "use motion='fixed'"),
         "hollows in ground that resists (repose or stiffness of the ResistiveGround)": (
             model.hollow_count > 0,
             "use repose=None and stiffness=None",

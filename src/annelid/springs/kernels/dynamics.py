@@ -6,8 +6,9 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.free_bodies import Wrench
 from annelid.shapes.kernels.gaps import GRID, HEIGHTS, PLANE
-from annelid.shapes.kernels.moving import carried, moment_at, moved
+from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
@@ -49,6 +50,7 @@ def mass_acceleration(
     varied: bool,
     shaped: bool,
     moving: bool = False,
+    free: bool = False,
     growing: bool = False,
     own: bool = False,
     resisted: tuple[int, ...] = (),
@@ -64,16 +66,17 @@ def mass_acceleration(
     gravity of its world and `scale` its factors, the third of them on friction, where worlds are `varied`; `ground` is
     what makes the ground of its world, where it is `shaped`. Dashpots of contacts may be `growing` with the depth, and
     worlds may have a list of obstacles of their `own` each. Some obstacles are `moving`: `now` is the time in steps,
-    and `begun` the step at which the world began. Motions are `resisted` by sand of these kinds.
+    and `begun` the step at which the world began. Some are `free`: what the mass does to them is noted. Motions are
+    `resisted` by sand of these kinds.
 
     A mass that would go below the core of an obstacle within so many steps `ahead` is stopped: from its middle on the
     push would drive it out on the other side.
     """
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
-    touch, obstacle_at, obstacles = touch_of(types, growing), obstacle_gap(types, touching), bool(touching)
-    slope_at, stop = obstacle_gap(types, touching, sloped=True), stop_of(types)
+    touch, obstacle_at, obstacles = touch_of(types, growing, free), obstacle_gap(types, touching), bool(touching)
+    slope_at, stop = obstacle_gap(types, touching, sloped=True), stop_of(types, free)
     thin = any(kind not in ENDLESS for kind in touching)
-    move, velocity_at = moved(types.Obstacle, real), carried(real)
+    move, velocity_at, ease, note = moved(types.Obstacle, real), carried(real), ease_of(types, growing), note_of(types)
     shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)
     touch_surfaces = _all_surfaces(types, plugins.surfaces, growing, ahead)
@@ -120,16 +123,25 @@ def mass_acceleration(
                     obstacle = shape(obstacle, ground)
                 near = v  # as the obstacle sees it
                 near_from = v_from
+                give = inverse_mass
+                before = a
                 if wp.static(moving):
-                    if obstacle.track[1] > 0:
-                        moment = moment_at(model.motions, obstacle.track, now, begun, parameters.dt)
+                    moment = Moment()
+                    if obstacle.track[1] != 0:
+                        world = wp.min(i // model.masses_a_world, model.world_count - 1)
+                        moment = moment_at(model.motions, obstacle.track, now, begun, world, parameters.dt)
                         obstacle = move(obstacle, moment)
                         near = v - velocity_at(moment, x)
                         near_from = v_from - velocity_at(moment, x)
+                    if wp.static(free):
+                        if obstacle.track[1] == wp.static(FREE):
+                            if give == real(0.0):  # what is fixed bears the body all the same
+                                give = real(1.0) / model.weights[i]
+                            obstacle = ease(obstacle, moment, give)
                 surface = obstacle_at(model.grid_values, obstacle, x)
                 if surface[3] < real(0.0):
                     normal = vec3(surface[0], surface[1], surface[2])
-                    a = touch(obstacle, normal, surface[3], near, near_from, inverse_mass, horizon, a)
+                    a = touch(obstacle, normal, surface[3], near, near_from, give, horizon, a)
                 if wp.static(thin):
                     normal = vec3(surface[0], surface[1], surface[2])
                     step = real(parameters.dt)
@@ -137,6 +149,9 @@ def mass_acceleration(
                     if surface[3] + wp.dot(normal, way) < real(0.0):
                         there = slope_at(model.grid_values, obstacle, x + way)
                         a = stop(obstacle, normal, there, near_from, step, a)
+                if wp.static(free):
+                    if obstacle.track[1] == wp.static(FREE):
+                        note(i, obstacle, moment, x, (a - before) / give, give, model)
         if wp.static(len(plugins.surfaces) > 0):
             friction = real(1.0)
             if wp.static(varied):
@@ -186,7 +201,41 @@ def push_of(types: Layout, growing: bool) -> wp.Function:
 
 
 @once
-def touch_of(types: Layout, growing: bool) -> wp.Function:
+def ease_of(types: Layout, growing: bool) -> wp.Function:
+    """A free obstacle as a mass of an inverse `give` meets it: all that touch it share what it yields."""
+    real, Obstacle = types.real, types.Obstacle
+
+    @wp.func
+    def ease(obstacle: Obstacle, moment: Moment, give: real) -> Obstacle:
+        load = wp.max(real(moment.load), real(1.0) / give)
+        obstacle.share = real(1.0) / (real(1.0) + load * obstacle.most)
+        if wp.static(not growing):
+            obstacle.dashpot = obstacle.dashpot / wp.sqrt(real(1.0) + load * obstacle.give)
+        return obstacle
+
+    return ease
+
+
+@once
+def note_of(types: Layout) -> wp.Function:
+    """Note what a mass of an inverse `give` does to a free obstacle, which pushes it with a force."""
+    real, vec3, Arrays, Obstacle = types.real, types.vec3, types.Arrays, types.Obstacle
+
+    @wp.func
+    def note(i: int, obstacle: Obstacle, moment: Moment, x: vec3, force: vec3, give: real, model: Arrays):
+        wrench = Wrench()
+        if wp.length_sq(force) > real(0.0):
+            arm = wp.vec3d(wp.float64(x[0]), wp.float64(x[1]), wp.float64(x[2])) - moment.place
+            wrench.force = -wp.vec3d(wp.float64(force[0]), wp.float64(force[1]), wp.float64(force[2]))
+            wrench.torque = wp.cross(arm, wrench.force)
+            wrench.mass = wp.float64(1.0) / wp.float64(give)
+        model.free[0].wrenches[i * model.free[0].bodies.shape[0] + obstacle.body] = wrench
+
+    return note
+
+
+@once
+def touch_of(types: Layout, growing: bool, free: bool = False) -> wp.Function:
     """Contact of one mass: a push that never pulls, and Coulomb friction."""
     real, vec3, Obstacle = types.real, types.vec3, types.Obstacle
     push_at = push_of(types, growing)
@@ -208,7 +257,13 @@ def touch_of(types: Layout, growing: bool) -> wp.Function:
         slide = next_v - normal * wp.dot(normal, next_v)
         speed = wp.length(slide)
         hold = push * horizon
-        if speed <= surface.friction * hold:
+        if wp.static(free):
+            slide = slide * surface.share
+        if wp.static(free) and speed * surface.share <= surface.friction * hold:
+            a = a - slide / horizon
+        elif wp.static(free):
+            a = a - slide * (surface.sliding_friction * push / (speed * surface.share))
+        elif speed <= surface.friction * hold:
             a = a - slide / horizon
         else:
             a = a - slide * (surface.sliding_friction * push / speed)
@@ -218,7 +273,7 @@ def touch_of(types: Layout, growing: bool) -> wp.Function:
 
 
 @once
-def stop_of(types: Layout) -> wp.Function:
+def stop_of(types: Layout, free: bool = False) -> wp.Function:
     """Stop of a mass that would go below the core of an obstacle, or leave it on another side than it came from.
 
     It bounces and rubs there. `normal` is where it is; `there` are slope and gap where it would be.
@@ -236,6 +291,9 @@ def stop_of(types: Layout) -> wp.Function:
             return a
         change = -(real(1.0) + surface.restitution) * into
         slide = next_v - normal * into
+        if wp.static(free):
+            change = change * surface.share
+            slide = slide * surface.share
         speed = wp.length(slide)
         slower = wp.min(surface.sliding_friction * change / wp.max(speed, real(1.0e-20)), real(1.0))
         return a + (normal * change - slide * slower) / step

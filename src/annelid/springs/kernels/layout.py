@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.free_bodies import FreeBodies
 from annelid.shapes.kernels.geometry import geometry_struct
 from annelid.shapes.kernels.moving import Motions
 from annelid.shapes.resistive.kernels.stress import resistance
@@ -65,7 +66,11 @@ def layout(real: Any) -> Layout:
         geometry=geometry_struct(real),
         place=vec3,  # [m]
         turn=mat33,  # from the frame of the geometry to the world's
-        track=wp.vec2i,  # where its motion begins among `motions`, and its length; 0 where it stands still
+        track=wp.vec2i,  # see `moving.moment_at`; its second number is 0 where it stands still
+        body=wp.int32,  # number of the free body that it is, -1: none
+        give=real,  # of that: inverse mass [1/kg]
+        most=real,  # most speed that an impulse of 1 N s gives any of its points [1/kg]
+        share=real,  # of a relative speed that one mass takes away, so that all that touch it take no more than that
         stiffness=real,  # [N/m], or of a kilogram where it is in proportion to the mass
         per_mass=wp.bool,
         dashpot=real,  # damping ratio; where it grows with the depth, what it adds to the push per speed [s/m]
@@ -100,7 +105,9 @@ def layout(real: Any) -> Layout:
         guide_axes=wp.array[vec3],
         obstacles=wp.array[obstacle],
         grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
-        motions=Motions,  # of obstacles that are driven
+        motions=Motions,  # of obstacles that move
+        free=wp.array[FreeBodies],  # one, where obstacles are free; by reference
+        weights=wp.array[real],  # masses as built, where obstacles are free [kg]
         sand=wp.array[sand],  # one, where the ground resists; by reference
         parameters=wp.array[parameters],
     )

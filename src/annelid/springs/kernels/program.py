@@ -33,7 +33,8 @@ class Features:
     pushed: bool = False
     guided: bool = False
     touching: tuple[int, ...] = ()  # kinds of obstacles
-    moving: bool = False  # some of them are driven
+    moving: bool = False  # some of them are driven or free
+    free: tuple[int, ...] = ()  # kinds of what free ones touch; empty where none is free
     colliding: bool = False
     motors: tuple[wp.Function, ...] = ()
     steers: bool = False  # whether some motors follow an angle
@@ -52,6 +53,11 @@ class Features:
     def shaped(self) -> bool:
         """Whether worlds have ground of their own."""
         return self.varied and HEIGHTS in self.touching
+
+    @property
+    def flying(self) -> tuple[Any, tuple[int, ...], bool, bool, bool]:
+        """What decides which kernels step free bodies."""
+        return self.real, self.free, self.worlds, self.varied, self.shaped
 
     @property
     def actuated(self) -> bool:
@@ -243,6 +249,7 @@ def _acceleration(features: Features, kind: str) -> wp.Function:
         varied=features.varied,
         shaped=features.shaped,
         moving=features.moving,
+        free=bool(features.free),
         growing=features.growing,
         own=features.own,
         resisted=features.resisted,

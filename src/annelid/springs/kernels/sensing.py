@@ -7,8 +7,8 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.core.kernels.sums import PARTS, Sums
 from annelid.shapes.kernels.gaps import HEIGHTS
-from annelid.shapes.kernels.moving import carried, moment_at, moved
-from annelid.springs.kernels.dynamics import push_of
+from annelid.shapes.kernels.moving import FREE, carried, moment_at, moved
+from annelid.springs.kernels.dynamics import ease_of, push_of
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.parameters import ground_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
@@ -26,7 +26,7 @@ def contact_kernel(types: Layout, kinds: tuple[int, ...], growing: bool, moving:
     shaped = HEIGHTS in kinds
     real, vec3, vec4, Arrays = types.real, types.vec3, types.vec4, types.Arrays
     gap_of, shape, push_at = obstacle_gap(types, kinds), shaped_obstacle(types), push_of(types, growing)
-    move, velocity_at = moved(types.Obstacle, real), carried(real)
+    move, velocity_at, ease = moved(types.Obstacle, real), carried(real), ease_of(types, growing)
 
     @wp.func
     def value(i: int, model: Arrays, x: vec4, v: vec3, ground: vec3, sand: wp.array[vec3]) -> Sums:
@@ -38,14 +38,17 @@ def contact_kernel(types: Layout, kinds: tuple[int, ...], growing: bool, moving:
                     obstacle = shape(obstacle, ground)
                 near = v  # as the obstacle sees it
                 if wp.static(moving):
-                    if obstacle.track[1] > 0:
+                    if obstacle.track[1] != 0:
                         motions = model.motions
                         begun = wp.int64(0)
+                        world = wp.min(i // model.masses_a_world, model.world_count - 1)
                         if motions.begun.shape[0] > 0:
-                            begun = motions.begun[i // model.masses_a_world]
+                            begun = motions.begun[world]
                         now = wp.float64(motions.clock[0])
-                        moment = moment_at(motions, obstacle.track, now, begun, model.parameters[0].dt)
+                        moment = moment_at(motions, obstacle.track, now, begun, world, model.parameters[0].dt)
                         obstacle = move(obstacle, moment)
+                        if obstacle.track[1] == wp.static(FREE):
+                            obstacle = ease(obstacle, moment, x[3])
                         near = v - velocity_at(moment, vec3(x[0], x[1], x[2]))
                 found = gap_of(model.grid_values, obstacle, vec3(x[0], x[1], x[2]))
                 if found[3] < real(0.0):

@@ -4,6 +4,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
+from annelid.springs.kernels.bodies import bodies_team
 from annelid.springs.kernels.collisions import contact_force, remember
 from annelid.springs.kernels.contact_lists import first_slot, refresh_team, slot_of_mass, tidy, watch
 from annelid.springs.kernels.gather import WIDTH, vector_gather
@@ -215,6 +216,7 @@ def one_pass(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
+    fly, free = bodies_team(*features.flying), bool(features.free)
 
     @wp.func(inline=False)
     def one_step(
@@ -224,8 +226,11 @@ def one_pass(features: Features) -> wp.Function:
     ) -> int:  # fmt: skip
         ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
+        ticket += 1
+        team_barrier(counter, size, ticket)
+        if wp.static(free):
+            ticket = fly(rank, size, counter, ticket, begin + wp.int64(step), model, work)
+        return ticket
 
     return one_step
 
@@ -287,7 +292,7 @@ def _substepped(features: Features) -> wp.Function:
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
     outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
-    ready = _ready(features, "outer")
+    ready, fly, free = _ready(features, "outer"), bodies_team(*features.flying), bool(features.free)
 
     @wp.func(inline=False)
     def one_step(
@@ -298,6 +303,8 @@ def _substepped(features: Features) -> wp.Function:
         ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
         outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
         team_barrier(counter, size, ticket + 1)
+        if wp.static(free):
+            ticket = fly(rank, size, counter, ticket + 1, begin + wp.int64(step), model, work) - 1
         fast = team_range(rank, size, model.fast_groups.shape[0], 8)
         for pair in range(wp.static(pairs)):
             inner(fast, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_p)

@@ -21,7 +21,7 @@ def require_adjoint(model: Model, state: Any) -> None:
         "collisions between voxels": (model.touching, "use collisions='none'"),
         "obstacles other than planes": (
             not all(isinstance(contact.rigid.geometry, Plane) for contact in world.contacts), "use a Plane"),
-        "obstacles that are driven": (model.moving, "use motion='fixed'"),
+        "obstacles that are driven or free": (model.moves[0], "use motion='fixed'"),
         "ground that resists (ResistiveGround)": (world.sand is not None, "use a Plane"),
         "fields of force": (bool(world.force_field), "use gravity"),
         "a fluid": (bool(world.fluid), "leave fluid out"),

@@ -9,12 +9,18 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.free_bodies import Wrench
 from annelid.shapes.kernels.geometry import surface_at
-from annelid.shapes.kernels.moving import Moment, carried, moment_at, moved
+from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.shapes.kernels.surfaces import mixed
 from annelid.voxels3d.kernels.layout import layout
 
 wp.set_module_options({"enable_backward": False})
+
+Moves = tuple[bool, bool]
+"""Whether some obstacles move, and whether some of them are free."""
+
+STILL: Moves = (False, False)
 
 
 @once
@@ -33,25 +39,48 @@ def surface_of(real: Any, kinds: tuple[int, ...]) -> wp.Function:
 
 @once
 def moment_of(real: Any) -> wp.Function:
-    """Where a driven obstacle is at a step in the world of a voxel."""
+    """Where an obstacle that moves is at a step in the world of a voxel."""
     types = layout(real)
     Tables, Motion, Obstacle = types.Tables, types.Motion, types.Obstacle
 
     @wp.func
     def moment(i: int, one: Obstacle, now: wp.int64, tables: Tables, motion: Motion) -> Moment:
-        begun = motion.origins[tables.world_of[i]]
-        return moment_at(tables.motions, one.track, wp.float64(now), begun, tables.dt)
+        world = tables.world_of[i]
+        return moment_at(tables.motions, one.track, wp.float64(now), motion.origins[world], world, tables.dt)
 
     return moment
 
 
 @once
-def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Function:
-    """Velocity of a voxel after a step with a force, in which it may touch obstacles, some of which are `moving`."""
+def note_of(real: Any) -> wp.Function:
+    """Note another force of a voxel on a free obstacle [N]; both meet at the centre of the voxel."""
+    types = layout(real)
+    vec3, Voxel, Tables, Obstacle = types.vec3, types.Voxel, types.Tables, types.Obstacle
+
+    @wp.func
+    def note(i: int, voxel: Voxel, one: Obstacle, place: wp.vec3d, force: vec3, tables: Tables):
+        slot = i * tables.free[0].bodies.shape[0] + one.body
+        wrench = tables.free[0].wrenches[slot]
+        own = wp.vec3d(wp.float64(force[0]), wp.float64(force[1]), wp.float64(force[2]))
+        wrench.force = wrench.force + own
+        wrench.torque = wrench.torque + wp.cross(place - one.place, own)
+        wrench.mass = wp.float64(voxel.mass)
+        tables.free[0].wrenches[slot] = wrench
+
+    return note
+
+
+@once
+def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bool = False) -> wp.Function:
+    """Velocity of a voxel after a step with a force, in which it may touch obstacles.
+
+    Some of these are `moving`, and some of them are `free`: what the voxel does to them is noted.
+    """
     types = layout(real)
     vec3, Voxel, Tables, Motion = types.vec3, types.Voxel, types.Tables, types.Motion
     surface = surface_of(real, kinds)
     moment_at_step, move, velocity_at = moment_of(real), moved(types.Obstacle, wp.float64), carried(wp.float64)
+    note, Obstacle = note_of(real), types.Obstacle
 
     @wp.func
     def contact(
@@ -61,26 +90,45 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Fu
         place = tables.places[i] + wp.vec3d(wp.float64(u[0]), wp.float64(u[1]), wp.float64(u[2]))
         reach = wp.float64(0.5) * tables.sides[i] * wp.float64(motion.sizes[i])
         deepest, most, normal, ground = int(-1), real(0.0), vec3(), vec3()
+        share = real(1.0)
+        rubbed = Obstacle()
         for k in range(tables.obstacles.shape[0]):
             one = tables.obstacles[k]
             below = vec3()  # velocity of the obstacle there
             if wp.static(moving):
-                if one.track[1] > 0:
+                if one.track[1] != 0:
                     moment = moment_at_step(i, one, now, tables, motion)
                     one = move(one, moment)
                     there = velocity_at(moment, place)
                     below = vec3(real(there[0]), real(there[1]), real(there[2]))
+            stiff = real(voxel.press)
+            damp = real(voxel.press_damp)
+            mine = real(1.0)
+            if wp.static(free):
+                if one.track[1] == wp.static(FREE):
+                    slot = tables.world_of[i] * tables.free[0].bodies.shape[0] + one.body
+                    tables.free[0].wrenches[i * tables.free[0].bodies.shape[0] + one.body] = Wrench()
+                    load = wp.max(real(moment.load), voxel.mass)
+                    mine = real(1.0) / (real(1.0) + load * one.most)
+                    stiff = stiff * tables.softer[slot]
+                    damp = damp * wp.sqrt(tables.softer[slot] / (real(1.0) + load * one.give))
             met = surface(place, one, tables)
             depth = real(reach - met[3])
             if depth >= real(0.0):
                 away = vec3(real(met[0]), real(met[1]), real(met[2]))
-                stiff = real(voxel.press)
                 if one.press >= real(0.0):
                     stiff = one.press
                 push = stiff * depth
-                force += (push - voxel.press_damp * wp.dot(v - below, away)) * away
+                pressing = (push - damp * wp.dot(v - below, away)) * away
+                force += pressing
                 if deepest < 0 or push > most:
                     deepest, most, normal, ground = k, push, away, below
+                    if wp.static(free):
+                        share = mine
+                        rubbed = one
+                if wp.static(free):
+                    if one.track[1] == wp.static(FREE):
+                        note(i, voxel, one, place, -pressing, tables)
         if deepest < 0:
             motion.stuck[i] = 0
             return v + force * (voxel.per_mass * dt)
@@ -93,13 +141,19 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False) -> wp.Fu
         up = wp.dot(result, normal) * normal
         slide = result - up
         speed = wp.length(slide)
+        before = slide
         most = most * give  # speed that a friction of 1 takes in a step
         stuck = int(0)
-        if speed <= wp.where(motion.stuck[i] == 1, holds, rubs) * most:
+        if share * speed <= wp.where(motion.stuck[i] == 1, holds, rubs) * most:
             stuck = 1
             slide = vec3()
+            if wp.static(free):
+                slide = before * (real(1.0) - share)
         else:
             slide = slide * wp.max(real(1.0) - rubs * most / speed, real(0.0))
+        if wp.static(free):
+            if rubbed.track[1] == wp.static(FREE):
+                note(i, voxel, rubbed, place, (before - slide) / give, tables)
         motion.stuck[i] = stuck
         return up + slide + ground
 

@@ -6,6 +6,7 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.kernels.free_bodies import FreeBodies
 from annelid.shapes.kernels.geometry import geometry_struct
 from annelid.shapes.kernels.moving import Motions
 from annelid.shapes.resistive.kernels.stress import resistance
@@ -76,7 +77,10 @@ def layout(real: Any) -> Layout:
         geometry=geometry_struct(wp.float64),
         place=wp.vec3d,  # [m]
         turn=wp.mat33d,  # from the frame of the geometry to the world's
-        track=wp.vec2i,  # where its motion begins among `motions`, and its length; 0 where it stands still
+        track=wp.vec2i,  # see `moving.moment_at`; its second number is 0 where it stands still
+        body=wp.int32,  # number of the free body that it is
+        give=real,  # of that: inverse mass [1/kg]
+        most=real,  # most speed that an impulse of 1 N s gives any of its points [1/kg]
         holds=real,  # frictions, likewise
         rubs=real,
         press=real,  # stiffness [N/m]; negative: that of the voxel
@@ -113,7 +117,9 @@ def layout(real: Any) -> Layout:
         curve_strains=wp.array[real],
         curve_stresses=wp.array[real],  # [Pa]
         obstacles=wp.array[obstacle],
-        motions=Motions,  # of obstacles that are driven
+        motions=Motions,  # of obstacles that move
+        free=wp.array[FreeBodies],  # one, where obstacles are free; by reference
+        softer=wp.array[real],  # of each free body of each world: factor on the stiffness of voxels, for it moves too
         grid_values=wp.array[wp.float32],  # heights and signed distances of all obstacles [m]
         bond_begins=wp.array[wp.int32],  # per voxel: first of its bonds
         bond_numbers=wp.array[wp.int32],

@@ -6,7 +6,7 @@ import warp as wp
 
 from annelid.core.kernels.controls import held
 from annelid.core.kernels.loading import once
-from annelid.voxels3d.kernels.contacts import contact_of
+from annelid.voxels3d.kernels.contacts import STILL, Moves, contact_of
 from annelid.voxels3d.kernels.drag import drag_of
 from annelid.voxels3d.kernels.fields import field_of
 from annelid.voxels3d.kernels.layout import layout
@@ -167,11 +167,11 @@ def tie_pass(real: Any) -> wp.Function:
 
 
 @once
-def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False, moving: bool = False) -> wp.Function:
-    """One step of some voxels among obstacles of these kinds, some of them `moving`; `plain` as in `block_kernel`."""
+def voxel_pass(real: Any, kinds: tuple[int, ...], plain: bool = False, moves: Moves = STILL) -> wp.Function:
+    """One step of some voxels among obstacles of these kinds; `plain` and `moves` as in `block_kernel`."""
     types = layout(real)
     vec3, Tables, Motion = types.vec3, types.Tables, types.Motion
-    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real, kinds, moving)
+    turned, strain, tie, contact = spun(real), strain_of(real), tie_pass(real), contact_of(real, kinds, *moves)
     field, drag, resist = field_of(real), drag_of(real), resist_of(real)
 
     @wp.func

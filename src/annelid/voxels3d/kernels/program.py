@@ -10,8 +10,10 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
+from annelid.voxels3d.kernels.bodies import body_pass, sum_pass
 from annelid.voxels3d.kernels.bonds import bond_pass
 from annelid.voxels3d.kernels.collisions import collision_pass, file_pass, list_pass, watch_pass
+from annelid.voxels3d.kernels.contacts import Moves
 from annelid.voxels3d.kernels.fused import SEPARATE
 from annelid.voxels3d.kernels.lanes import link_lanes
 from annelid.voxels3d.kernels.layout import layout
@@ -41,13 +43,14 @@ def block_barrier():
 
 
 @once
-def team_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel:
+def team_kernel(real: Any, kinds: tuple[int, ...], moves: Moves) -> wp.Kernel:
     """Steps on a team of CPU threads, to which whole worlds are dealt, or which share all voxels."""
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_lanes(real), voxel_pass(real, kinds, moving=moving), size_of(real)
+    links_of, move, resize = link_lanes(real), voxel_pass(real, kinds, moves=moves), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
+    sum_of, fly, free = sum_pass(real), body_pass(real, kinds), moves[1]
 
     @wp.kernel(module="unique", enable_backward=False, module_options=FUSED)
     def team(
@@ -82,6 +85,10 @@ def team_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel:
                             motion.moved[world] = 0
                         collide(low, high, 1, tables, motion)
                     move(low, high, 1, now, tables, motion)
+                    if wp.static(free):
+                        for group in range(tables.free[0].groups):
+                            sum_of(world, group, tables)
+                        fly(world, now, tables, motion)
                     if tables.touching == 1:
                         watch(low, high, 1, tables, motion)
         else:
@@ -122,27 +129,38 @@ def team_kernel(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Kernel:
                     watch(share[0], share[1], 1, tables, motion)
                 ticket += 1
                 team_barrier(counter, size, ticket)
+                if wp.static(free):
+                    groups = tables.free[0].groups
+                    some = team_range(rank, size, worlds * groups, 1)
+                    for item in range(some[0], some[1]):
+                        sum_of(item // groups, item % groups, tables)
+                    team_barrier(counter, size, ticket + 1)
+                    for world in range(rank, worlds, size):
+                        fly(world, now, tables, motion)
+                    ticket += 2
+                    team_barrier(counter, size, ticket)
 
     return team
 
 
 @once
-def block_kernel(real: Any, kinds: tuple[int, ...], moving: bool, meets: bool, plain: bool) -> wp.Kernel:
+def block_kernel(real: Any, kinds: tuple[int, ...], moves: Moves, meets: bool, plain: bool) -> wp.Kernel:
     """Steps on CUDA, a block of `width` threads for each world.
 
     Args:
         real: Type of numbers.
         kinds: Kinds of obstacles that are compiled.
-        moving: Whether some of them are driven.
+        moves: Whether some of them move, and whether some of these are free.
         meets: Whether voxels touch each other or have bonds; code for it takes registers from those that do not.
         plain: Whether all links are linear, without a Poisson's ratio, and nothing but gravity and obstacles acts from
             outside. The rest takes 192 registers instead of 124: one robot fewer of three on a multiprocessor.
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moving), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moves), size_of(real)
     watch, file, list_partners, collide = watch_pass(real), file_pass(real), list_pass(real), collision_pass(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
+    sum_of, fly, free = sum_pass(real), body_pass(real, kinds), moves[1]
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, launch_bounds=BLOCK, module_options=SEPARATE)
     def blocks(width: int, steps: int, tables: Tables, motion: Motion):
@@ -177,22 +195,30 @@ def block_kernel(real: Any, kinds: tuple[int, ...], moving: bool, meets: bool, p
             if wp.static(meets) and tables.touching == 1:
                 watch(low + lane, high, width, tables, motion)
             block_barrier()
+            if wp.static(free):
+                for group in range(lane, tables.free[0].groups, width):
+                    sum_of(world, group, tables)
+                block_barrier()
+                if lane == 0:
+                    fly(world, now, tables, motion)
+                block_barrier()
 
     return blocks
 
 
 @once
 def grid_kernels(
-    real: Any, kinds: tuple[int, ...], moving: bool, plain: bool
-) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """One step of all voxels, a thread each (CUDA): their sizes, then links, then motion; see `block_kernel`.
+    real: Any, kinds: tuple[int, ...], moves: Moves, plain: bool
+) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel, wp.Kernel, wp.Kernel]:
+    """One step of all voxels, a thread each (CUDA): sizes, links, motion, then free bodies; see `block_kernel`.
 
     To the bit what that does: in both, products and sums are fused only by hand.
     """
     types = layout(real)
     Tables, Motion = types.Tables, types.Motion
-    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moving), size_of(real)
+    links_of, move, resize = link_pass(real, plain), voxel_pass(real, kinds, plain, moves), size_of(real)
     bonds_of, tensions_of = bond_pass(real), tension_pass(real)
+    sum_of, fly = sum_pass(real), body_pass(real, kinds)
 
     @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
     def resize_voxels(step: int, tables: Tables, motion: Motion):
@@ -213,4 +239,13 @@ def grid_kernels(
         i = wp.tid()
         move(i, i + 1, 1, motion.clock[0] + wp.int64(step), tables, motion)
 
-    return resize_voxels, load_links, move_voxels
+    @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
+    def sum_groups(tables: Tables):
+        world, group = wp.tid()
+        sum_of(world, group, tables)
+
+    @wp.kernel(module="unique", enable_backward=False, module_options=SEPARATE)
+    def fly_bodies(step: int, tables: Tables, motion: Motion):
+        fly(wp.tid(), motion.clock[0] + wp.int64(step), tables, motion)
+
+    return resize_voxels, load_links, move_voxels, sum_groups, fly_bodies

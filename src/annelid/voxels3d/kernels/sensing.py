@@ -69,7 +69,7 @@ def _touch(real: Any, kinds: tuple[int, ...], moving: bool) -> wp.Function:
         for k in range(tables.obstacles.shape[0]):
             one = tables.obstacles[k]
             if wp.static(moving):
-                if one.track[1] > 0:
+                if one.track[1] != 0:
                     one = move(one, moment_at_step(i, one, motion.clock[0], tables, motion))
             if surface(place, one, tables)[3] <= reach:
                 sums[0] = wp.float64(1.0)
