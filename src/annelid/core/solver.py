@@ -373,7 +373,7 @@ def driving(solver: Solver) -> tuple[Driving, Callable[[Any], Any]]:
         if isinstance(side.solver, Driving):
             return side.solver, side.state
     raise Unsupported(
-        solver.physics, "drive obstacles by commands", ("grains", "fem", "coupling"),
+        solver.physics, "drive obstacles by commands", ("springs", "grains", "fem", "voxels3d", "coupling"),
         "Give it obstacles that stay where they are.",
     )  # fmt: skip
 

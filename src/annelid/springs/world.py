@@ -50,7 +50,7 @@ class World(Brief, Checked):
     drag: float = parameter(0.0, "Force on a mass per squared speed [kg/m].", unit="kg/m", least=0.0)
     obstacles: Sequence[Obstacle] = parameter(
         (),
-        "What masses can touch: rigid things, fixed or driven, or bare geometries, see `annelid.shapes.Rigid`, and at "
+        "What masses can touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at "
         "most one `ResistiveGround`.",
     )
     collisions: Sequence[Collide] = parameter((), "Groups of masses that touch each other; no others do.")

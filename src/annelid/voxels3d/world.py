@@ -46,7 +46,7 @@ class World(Brief, Checked):
     gravity: Vector = parameter((0.0, 0.0, -9.81), "Acceleration of gravity [m/s²].")
     obstacles: Sequence[Obstacle] = parameter(
         (),
-        "What voxels can touch: rigid things, fixed or driven, or bare geometries, see `annelid.shapes.Rigid`, and at "
+        "What voxels can touch: rigid things, or bare geometries, see `annelid.shapes.Rigid`, and at "
         "most one `ResistiveGround`; nothing without.",
     )
     links: Links = parameter(
