@@ -17,7 +17,7 @@ from annelid.shapes import Shape, TriangleMesh
 from annelid.shapes.given import MeshLike, WithFaces, WithParts, given_solid
 from annelid.shapes.lattice import Lattice, Region, Solid, inside
 from annelid.shapes.mass import mass_properties
-from annelid.shapes.tet.overlaps import overlap_of
+from annelid.shapes.tet.overlaps import Shells
 from annelid.springs.body import Body
 
 MaterialLike = Material | str
@@ -83,7 +83,7 @@ def warn_of_units(what: str, body: Body, masses: str = "", *, matter: Sequence[M
 
 def warn_of_overlaps(solid: Any) -> None:
     """Warn of closed surfaces of a mesh that overlap, which are filled as one solid."""
-    if isinstance(solid, TriangleMesh) and (fault := overlap_of(solid)) is not None:
+    if isinstance(solid, TriangleMesh) and (fault := Shells(solid).overlap()) is not None:
         warnings.warn(f"{fault}; the body is one solid there, as heavy as one.", UnlikeShape, stacklevel=4)
 
 

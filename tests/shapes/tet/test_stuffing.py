@@ -195,7 +195,7 @@ def test_lattices_that_are_too_coarse_say_so() -> None:
     shape = hollowed(Box((1.0, 1.0, 1.0)), Sphere(0.05))
     with pytest.raises(InvalidMesh, match="1 outer surfaces and 1 cavities become 1 and 0; use one of about 0.18 m"):
         tet_fill(shape, pitch=0.3, tolerance=0.2)
-    with pytest.raises(InvalidMesh, match="a cavity's volume is .* off, more than 5 %"):
+    with pytest.raises(InvalidMesh, match=r"the volume of the cavity at \(.*\) m is .* off, more than 5 %"):
         tet_fill(shape, pitch=0.05)
     with pytest.raises(InvalidMesh, match="volume is -.* % off, more than 1 %"):
         tet_fill(Sphere(1.0), pitch=0.7)
@@ -270,7 +270,7 @@ def bad_meshes() -> list[tuple[TriangleMesh, str]]:
             (hollowed(box, Box(tuple(size - 2.0 * thin))), "a wall, or a gap .* is thinner"),
             (hollowed(box, Box(tuple(smaller), center=aside)).rotated((1.0, 2.0, 0.5), 0.6), "a wall, or a gap"),
             (beside(box, Box(tuple(size), center=(size[0] + thin, 0.0, 0.0))), "a wall, or a gap"),
-            (Box((size[0], size[1], thin)).surface(), "a wall, or a gap"),
+            (Box((size[0], size[1], 0.1 * thin)).surface(), "a wall, or a gap|overlap or touch"),
         ]
     return found
 
@@ -281,7 +281,7 @@ def test_what_needs_too_many_cells_is_refused_with_the_place_before_anything_is_
     """They took 23 GB."""
     monkeypatch.setattr("annelid.shapes.tet.stuffing._filled", lambda *_: pytest.fail("it was filled"))
     for mesh, fault in bad_meshes():
-        with pytest.raises(InvalidMesh, match=rf"{fault}.* at \(.*\) m"):
+        with pytest.raises(InvalidMesh, match=rf"({fault}).* at \(.*\) m"):
             tet_fill(mesh)
 
 

@@ -190,7 +190,8 @@ def thicknesses(
 ):
     """How far it is straight inwards from a point of a face to where the solid ends; inf where it does not.
 
-    Shells that a ray enters before it leaves the first one belong to the same solid.
+    Shells that a ray enters before it leaves the first one belong to the same solid. A ray that enters more often than
+    it leaves has passed through a wall too thin for its steps.
     """
     i = wp.tid()
     normal = wp.vec3(face_normal(surface, faces[i]))
@@ -201,6 +202,8 @@ def thicknesses(
     for _ in range(CROSSED):
         query = wp.mesh_query_ray(surface.mesh, start - gone * normal, -normal, FAR)
         if not query.result:
+            if shells > 0:
+                thickness = ASIDE
             break
         gone += query.t
         shells += wp.where(wp.dot(query.normal, normal) > 0.0, 1, -1)

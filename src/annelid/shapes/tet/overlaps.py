@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annelid.core.errors import InvalidMesh
 from annelid.shapes.mesh import TriangleMesh
 from annelid.shapes.mesh_arrays import coordinates
 from annelid.shapes.repair import compact
@@ -22,62 +21,8 @@ _MARGIN = 1e-5
 _SAMPLES = 8192
 
 
-def require_apart(mesh: TriangleMesh) -> None:
-    """Refuse surfaces that cut or touch themselves or each other, and surfaces that face the wrong way."""
-    if (fault := overlap_of(mesh)) is not None:
-        raise InvalidMesh(f"{fault}, or fill what comes with a pitch and tolerance=None.")
-
-
-def overlap_of(mesh: TriangleMesh) -> str | None:
-    """Which surfaces of a closed mesh overlap or touch, where, and a remedy, in words; None where they are apart.
-
-    All triangles are compared. What does not touch still has to lie in each other as solids and cavities do.
-    """
-    if (place := mesh.query().crossing(_MARGIN)) is not None:
-        fault = f"surfaces of the mesh overlap or touch, as at {coordinates(place)} m"
-        return f"{fault}: unite the parts in a modelling program"
-    shells = _Shells(mesh)
-    around = shells.around()
-    for wrong, fault in (
-        (
-            (around > 0) & shells.outwards,
-            f"some of the {int(shells.outwards.sum())} closed surfaces that face outwards lie inside others, so they "
-            "would be filled, as at {}: mesh.repaired() or TriangleMesh.read(path, repair=True) makes them cavities",
-        ),
-        (
-            (around != 1) & ~shells.outwards,
-            "a cavity of the mesh lies out of the solid, or in another cavity, as at {}: turn it outwards in a "
-            "modelling program",
-        ),
-    ):
-        if wrong.any():
-            return fault.format(f"{coordinates(shells.corners[int(wrong.argmax())])} m")
-    return None
-
-
-def narrowest_gap(mesh: TriangleMesh) -> tuple[float, Floats]:
-    """Distance between closed surfaces of a mesh that come closest [m], and where; inf where there is one only.
-
-    At vertices, and at points spread over the surface.
-    """
-    shells = _Shells(mesh)
-    spread, faces = spread_over(mesh.vertices, mesh.triangles, _SAMPLES)
-    used = shells.of_vertices >= 0
-    points = np.concatenate([mesh.vertices[used], spread])
-    of_points = np.concatenate([shells.of_vertices[used], shells.of[faces]])
-    least, place = math.inf, np.zeros(3)
-    for number in range(shells.count if 1 < shells.count <= _MOST_SHELLS else 0):
-        reach = min(least, float((shells.high - shells.low).max()))
-        near = (of_points != number) & shells.boxed(points, number, reach)
-        if near.any():
-            distances = shells.alone(number).query().distance(points[near])
-            if distances.min() < least:
-                least, place = float(distances.min()), points[near][distances.argmin()]
-    return least, place
-
-
 @dataclass(init=False)
-class _Shells:
+class Shells:
     """The closed surfaces of a mesh.
 
     Attributes:
@@ -87,6 +32,7 @@ class _Shells:
         low: Lowest corner of the box around each [m], shape [count, 3].
         high: Highest corner [m].
         corners: A vertex of each [m], shape [count, 3].
+        volumes: Volume inside of each [m^3], 0 or less for a cavity, shape [count].
         outwards: Whether it bounds a solid, not a cavity, shape [count].
     """
 
@@ -100,9 +46,56 @@ class _Shells:
         np.minimum.at(self.low, self.of, corners.min(axis=1))
         np.maximum.at(self.high, self.of, corners.max(axis=1))
         self.corners = corners[np.unique(self.of, return_index=True)[1], 0]
-        self.outwards = np.bincount(self.of, signed_volumes(mesh.vertices, mesh.triangles), self.count) > 0.0
+        self.volumes = np.bincount(self.of, signed_volumes(mesh.vertices, mesh.triangles), self.count)
+        self.outwards = self.volumes > 0.0
+
+    def overlap(self) -> str | None:
+        """Which surfaces overlap or touch, where, and a remedy, in words; None where they are apart.
+
+        All triangles are compared. What does not touch still has to lie in each other as solids and cavities do.
+        """
+        if (place := self._mesh.query().crossing(_MARGIN)) is not None:
+            fault = f"surfaces of the mesh overlap or touch, as at {coordinates(place)} m"
+            return f"{fault}: unite the parts in a modelling program"
+        around = self.around()
+        for wrong, fault in (
+            (
+                (around > 0) & self.outwards,
+                f"some of the {int(self.outwards.sum())} closed surfaces that face outwards lie inside others, so "
+                "they would be filled, as at {}: mesh.repaired() or TriangleMesh.read(path, repair=True) makes them "
+                "cavities",
+            ),
+            (
+                (around != 1) & ~self.outwards,
+                "a cavity of the mesh lies out of the solid, or in another cavity, as at {}: turn it outwards in a "
+                "modelling program",
+            ),
+        ):
+            if wrong.any():
+                return fault.format(f"{coordinates(self.corners[int(wrong.argmax())])} m")
+        return None
+
+    def narrowest_gap(self) -> tuple[float, Floats]:
+        """Distance between those that come closest [m], and where; inf where there is one only.
+
+        At vertices, and at points spread over the surface.
+        """
+        spread, faces = spread_over(self._mesh.vertices, self._mesh.triangles, _SAMPLES)
+        used = self.of_vertices >= 0
+        points = np.concatenate([self._mesh.vertices[used], spread])
+        of_points = np.concatenate([self.of_vertices[used], self.of[faces]])
+        least, place = math.inf, np.zeros(3)
+        for number in range(self.count if 1 < self.count <= _MOST_SHELLS else 0):
+            reach = min(least, float((self.high - self.low).max()))
+            near = (of_points != number) & self.boxed(points, number, reach)
+            if near.any():
+                distances = self.alone(number).query().distance(points[near])
+                if distances.min() < least:
+                    least, place = float(distances.min()), points[near][distances.argmin()]
+        return least, place
 
     def alone(self, number: int) -> TriangleMesh:
+        """One of them as a mesh."""
         return TriangleMesh(*compact(self._mesh.vertices, self._mesh.triangles[self.of == number]))
 
     def boxed(self, points: Floats, number: int, reach: float = 0.0) -> NDArray[np.bool_]:

@@ -17,9 +17,9 @@ from annelid.shapes.sdf import SignedDistanceGrid
 from annelid.shapes.tet.bcc import BccLattice
 from annelid.shapes.tet.clipping import Distance, clipped
 from annelid.shapes.tet.mesh import TetMesh
-from annelid.shapes.tet.overlaps import narrowest_gap, require_apart
+from annelid.shapes.tet.overlaps import Shells
 from annelid.shapes.thickness import thinnest_wall
-from annelid.shapes.topology import edges_of, shells_of, signed_volumes
+from annelid.shapes.topology import signed_volumes
 from annelid.shapes.values import Floats, require_positive
 
 _FIRST_CUBES = 12
@@ -117,7 +117,7 @@ class _Goal:
         tolerance: Largest relative error of the volume; None allows anything.
         cavity_tolerance: Largest relative error of a cavity's volume; None allows any.
         volume: That of the solid [m^3], if it is known.
-        shells: Signed volumes of its closed surfaces [m^3], rising, if they are known.
+        shells: Its closed surfaces, if they are known.
         exact: Whether distances are true distances.
         wall: Thickness of the thinnest wall of a mesh [m], and where it is [m].
     """
@@ -125,7 +125,7 @@ class _Goal:
     tolerance: float | None
     cavity_tolerance: float | None
     volume: float | None = None
-    shells: Floats | None = None
+    shells: Shells | None = None
     exact: bool = False
     wall: tuple[float, Floats] = (math.inf, np.zeros(3))
 
@@ -135,11 +135,11 @@ class _Goal:
             volume = solid.require_closed().volume
             if tolerance is None:
                 return cls(tolerance, cavity_tolerance, volume, exact=True)
-            require_apart(solid)
-            count, shell = shells_of(edges_of(solid.triangles))
-            shells = np.sort(np.bincount(shell, signed_volumes(solid.vertices, solid.triangles), count))
-            wall = min(thinnest_wall(solid), narrowest_gap(solid), key=lambda found: found[0])
-            return cls(tolerance, cavity_tolerance, volume, shells.astype(np.float64), True, wall)
+            shells = Shells(solid)
+            if (fault := shells.overlap()) is not None:
+                raise InvalidMesh(f"{fault}, or fill what comes with a pitch and tolerance=None.")
+            wall = min(thinnest_wall(solid), shells.narrowest_gap(), key=lambda found: found[0])
+            return cls(tolerance, cavity_tolerance, volume, shells, True, wall)
         if isinstance(solid, Shape):
             return cls(tolerance, cavity_tolerance, solid.volume, exact=True)
         return cls(tolerance, cavity_tolerance)
@@ -162,23 +162,29 @@ class _Goal:
             _require_close(pitch, "the volume", error, self.tolerance, "tolerance")
         return mesh
 
-    def _check_shells(self, mesh: TetMesh, pitch: float, shells: Floats) -> None:
+    def _check_shells(self, mesh: TetMesh, pitch: float, given: Shells) -> None:
+        order = np.argsort(given.volumes)
+        shells = given.volumes[order]
         found = np.sort([float(signed_volumes(mesh.nodes, piece).sum()) for piece in mesh.surfaces()])
         if len(found) != len(shells) or ((found <= 0.0) != (shells <= 0.0)).any():
             wanted = f"{(shells > 0.0).sum()} outer surfaces and {(shells <= 0.0).sum()} cavities"
             made = f"{(found > 0.0).sum()} and {(found <= 0.0).sum()}"
-            walls = "walls are 1.5 pitches thick at least; tolerance=None takes what comes"
-            raise TooCoarse(pitch, f"{wanted} become {made}", 0.6, walls)
+            thickness, place = self.wall
+            thinnest = f"the thinnest is {thickness:.3g} m, at {coordinates(place)} m"
+            walls = f"walls are 1.5 pitches thick at least{f' ({thinnest})' if math.isfinite(thickness) else ''}"
+            raise TooCoarse(pitch, f"{wanted} become {made}", 0.6, f"{walls}; tolerance=None takes what comes")
         cavities = shells <= 0.0
         if self.cavity_tolerance is not None and cavities.any():
             errors = (found / shells - 1.0)[cavities]
-            worst = float(errors[np.abs(errors).argmax()])
-            _require_close(pitch, "a cavity's volume", worst, self.cavity_tolerance, "cavity_tolerance")
+            worst = int(np.abs(errors).argmax())
+            place = coordinates(given.corners[order[worst]])
+            what = f"the volume of the cavity at {place} m"
+            _require_close(pitch, what, float(errors[worst]), self.cavity_tolerance, "cavity_tolerance")
 
 
 def _require_close(pitch: float, what: str, error: float, tolerance: float, option: str) -> None:
     if abs(error) > tolerance:
-        fault = f"{what} is {100.0 * error:+.2g} % off, more than {100.0 * tolerance:g} %"
+        fault = f"{what} is {100.0 * error:+.3g} % off, more than {100.0 * tolerance:g} %"
         refinement = min(max(math.sqrt(0.8 * tolerance / abs(error)), 0.5), 0.85)
         raise TooCoarse(pitch, fault, refinement, f"or a larger {option}")
 
