@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.parameters import Checked, documented, parameter
-from annelid.evolve.chance import chance_state, set_chance
-from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.population import Population
 
 
 @documented
@@ -37,7 +37,7 @@ class AgeFitness(Checked):
         return AgingPopulation(self, problem, rng)
 
 
-class AgingPopulation(Searcher):
+class AgingPopulation(Population):
     """A population in which ages count the generations since the first ancestor was drawn.
 
     Args:
@@ -46,23 +46,22 @@ class AgingPopulation(Searcher):
         rng: All its chance.
     """
 
+    kept = (*Population.kept, "ages")
+
     def __init__(self, options: AgeFitness, problem: Problem, rng: np.random.Generator) -> None:
-        self.options, self.population = options, options.population
-        self._problem, self._rng = problem, rng
-        self._rows = np.zeros((0, problem.parameters))
-        self._fitness, self._ages, self._new_ages = np.zeros(0), np.zeros(0), np.zeros(0)
+        super().__init__(options, problem, rng)
+        self.options = options
+        self._ages, self._new_ages = np.zeros(0), np.zeros(0)
 
     def ask(self) -> np.ndarray:
         """Random individuals at the beginning, then mutated ones and a few random ones."""
         options, rng = self.options, self._rng
         fresh = options.fresh if len(self._rows) else self.population
-        drawn = np.asarray(self._problem.sample(rng, fresh), float)
+        drawn = self._drawn(fresh)
         parents = rng.integers(max(len(self._rows), 1), size=self.population - fresh)
         children = self._rows[parents]
         if len(children):
-            mutates = rng.random(children.shape) < options.rate
-            mutates[np.arange(len(children)), rng.integers(children.shape[1], size=len(children))] = True
-            children = children + np.where(mutates, rng.normal(0.0, options.sigma, children.shape), 0.0)
+            children = self._mutated(children, options.rate, options.sigma)
         self._new_ages = np.concatenate([self._ages[parents], np.zeros(fresh)])
         return np.concatenate([children, drawn])
 
@@ -75,24 +74,9 @@ class AgingPopulation(Searcher):
         order = np.lexsort([np.arange(len(rows)), -values, fronts(values, ages)])[: self.population]
         self._rows, self._fitness, self._ages = rows[order], values[order], ages[order] + 1.0
 
-    def fitnesses(self) -> np.ndarray:
-        """Fitnesses of the population."""
-        return self._fitness
-
     def statistics(self) -> dict[str, float]:
         """How old its individuals are in the mean."""
         return {"age": float(self._ages.mean())}
-
-    def state(self) -> dict[str, Any]:
-        """Population and chance."""
-        return {
-            "rows": self._rows, "fitness": self._fitness, "ages": self._ages, "chance": chance_state(self._rng),
-        }  # fmt: skip
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        set_chance(self._rng, state["chance"])
-        self._rows, self._fitness, self._ages = state["rows"], state["fitness"], state["ages"]
 
 
 def fronts(fitness: np.ndarray, ages: np.ndarray) -> np.ndarray:

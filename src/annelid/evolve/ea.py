@@ -7,13 +7,13 @@ population or among the children before. Their distribution is that of drawing o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from annelid.core.parameters import Checked, documented, parameter
-from annelid.evolve.chance import chance_state, set_chance
-from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.population import Population
 
 
 @documented
@@ -37,8 +37,8 @@ class EA(Checked):
         return Evolution(self, problem, rng)
 
 
-class Evolution(Searcher):
-    """A population that evolves.
+class Evolution(Population):
+    """A population that evolves, its parents sorted, the best first.
 
     Args:
         options: The settings.
@@ -47,15 +47,13 @@ class Evolution(Searcher):
     """
 
     def __init__(self, options: EA, problem: Problem, rng: np.random.Generator) -> None:
-        self.options, self.population = options, options.population
-        self._problem, self._rng = problem, rng
-        self._rows = np.zeros((0, problem.parameters))  # parents, the best first
-        self._fitness = np.zeros(0)
+        super().__init__(options, problem, rng)
+        self.options = options
 
     def ask(self) -> np.ndarray:
         """Random individuals at the beginning, children after."""
         if not len(self._rows):
-            return np.asarray(self._problem.sample(self._rng, self.population), float)
+            return self._drawn(self.population)
         children = self._children(self.population)
         for _ in range(self.options.retries):
             again = known_before(self._rows, children)
@@ -70,19 +68,6 @@ class Evolution(Searcher):
         rows, values = np.concatenate([self._rows, batch]), np.concatenate([self._fitness, fitness])
         best = np.argsort(-values, kind="stable")[: self.population]
         self._rows, self._fitness = rows[best], values[best]
-
-    def fitnesses(self) -> np.ndarray:
-        """Fitnesses of the population."""
-        return self._fitness
-
-    def state(self) -> dict[str, Any]:
-        """Population and chance."""
-        return {"rows": self._rows, "fitness": self._fitness, "chance": chance_state(self._rng)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        set_chance(self._rng, state["chance"])
-        self._rows, self._fitness = state["rows"], state["fitness"]
 
     def _children(self, count: int) -> np.ndarray:
         """Children, each from an operator and parents of its own, shape [count, p]."""

@@ -10,9 +10,9 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.core.parameters import Checked, documented, parameter
-from annelid.evolve.chance import chance_state, set_chance
-from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.contract import Evaluation, Problem
 from annelid.evolve.forecast import forecast
+from annelid.evolve.population import Population
 
 _ROUNDS = 20  # of drawing children until enough of them are new
 
@@ -63,7 +63,7 @@ class Informed(Checked):
         return InformedSearch(self, problem, rng)
 
 
-class InformedSearch(Searcher):
+class InformedSearch(Population):
     """Parents, all robots that were tried (by short hashes), and the trials that forecasts are made from.
 
     Args:
@@ -72,11 +72,11 @@ class InformedSearch(Searcher):
         rng: All its chance.
     """
 
+    kept = (*Population.kept, "traits", "results")
+
     def __init__(self, options: Informed, problem: Problem, rng: np.random.Generator) -> None:
-        self.options, self.population = options, options.population
-        self._problem, self._rng = problem, rng
-        self._rows = np.zeros((0, problem.parameters))  # parents, the best first
-        self._fitness = np.zeros(0)
+        super().__init__(options, problem, rng)
+        self.options = options
         self._tried: set[int] = set()
         self._foresees = options.candidates > 1
         self._traits, self._results = np.zeros((0, 0), np.int16), np.zeros(0)  # remembered trials, the oldest first
@@ -84,7 +84,7 @@ class InformedSearch(Searcher):
     def ask(self) -> np.ndarray:
         """Random individuals at the beginning, promising children after."""
         if not len(self._rows):
-            rows = np.asarray(self._problem.sample(self._rng, self.population), float)
+            rows = self._drawn(self.population)
             self._tried.update(_digests(self._identities(rows)))
             return rows
         children, identities = self._children()
@@ -101,22 +101,13 @@ class InformedSearch(Searcher):
         if self._foresees:
             self._remember(batch[evaluation.valid], fitness[evaluation.valid])
 
-    def fitnesses(self) -> np.ndarray:
-        """Fitnesses of the parents."""
-        return self._fitness
-
     def state(self) -> dict[str, Any]:
-        """Parents, what was tried, and chance."""
-        return {
-            "rows": self._rows, "fitness": self._fitness, "traits": self._traits, "results": self._results,
-            "tried": np.array(sorted(self._tried), np.uint64), "chance": chance_state(self._rng),
-        }  # fmt: skip
+        """Parents, remembered trials, what was tried, and chance."""
+        return {**super().state(), "tried": np.array(sorted(self._tried), np.uint64)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        set_chance(self._rng, state["chance"])
-        self._rows, self._fitness = state["rows"], state["fitness"]
-        self._traits, self._results = state["traits"], state["results"]
+        super().restore(state)
         self._tried = set(state["tried"].tolist())
 
     def _children(self) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from annelid.core.errors import InvalidValue
 from annelid.core.parameters import Checked, documented, parameter
-from annelid.evolve.chance import chance_state, set_chance
-from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.population import Population
 
 
 @documented
@@ -42,7 +42,7 @@ class Novelty(Checked):
         return NovelPopulation(self, problem, rng)
 
 
-class NovelPopulation(Searcher):
+class NovelPopulation(Population):
     """A population and an archive of what was new in its time.
 
     Args:
@@ -51,25 +51,23 @@ class NovelPopulation(Searcher):
         rng: All its chance.
     """
 
+    kept = (*Population.kept, "done", "archive")
+
     def __init__(self, options: Novelty, problem: Problem, rng: np.random.Generator) -> None:
         if not problem.measure_names:
             raise InvalidValue(f"problem {problem.name!r} measures nothing that could be new: use another searcher.")
-        self.options, self.population = options, options.population
-        self._problem, self._rng = problem, rng
+        super().__init__(options, problem, rng)
+        self.options = options
         self._low, high = np.array(problem.measure_bounds, float).T
         self._span = high - self._low
-        self._rows, self._fitness = np.zeros((0, problem.parameters)), np.zeros(0)
         self._done, self._archive = np.zeros((0, len(self._low))), np.zeros((0, len(self._low)))
 
     def ask(self) -> np.ndarray:
         """Random individuals at the beginning, then mutated ones."""
-        options, rng = self.options, self._rng
         if not len(self._rows):
-            return np.asarray(self._problem.sample(rng, self.population), float)
-        children = self._rows[rng.integers(len(self._rows), size=self.population)]
-        mutates = rng.random(children.shape) < options.rate
-        mutates[np.arange(len(children)), rng.integers(children.shape[1], size=len(children))] = True
-        return children + np.where(mutates, rng.normal(0.0, options.sigma, children.shape), 0.0)
+            return self._drawn(self.population)
+        children = self._rows[self._rng.integers(len(self._rows), size=self.population)]
+        return self._mutated(children, self.options.rate, self.options.sigma)
 
     def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
         """The newest, or newest and fittest, of parents and children survive; failed trials do not."""
@@ -97,26 +95,9 @@ class NovelPopulation(Searcher):
         distances, _ = cKDTree(known).query(done, k=count)
         return np.asarray(distances.reshape(len(done), count)[:, 1:].sum(axis=1) / max(count - 1, 1))
 
-    def fitnesses(self) -> np.ndarray:
-        """Fitnesses of the population."""
-        return self._fitness
-
     def statistics(self) -> dict[str, float]:
         """How many the archive holds."""
         return {"archive": float(len(self._archive))}
-
-    def state(self) -> dict[str, Any]:
-        """Population, archive and chance."""
-        return {
-            "rows": self._rows, "fitness": self._fitness, "done": self._done, "archive": self._archive,
-            "chance": chance_state(self._rng),
-        }  # fmt: skip
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        set_chance(self._rng, state["chance"])
-        self._rows, self._fitness = state["rows"], state["fitness"]
-        self._done, self._archive = state["done"], state["archive"]
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

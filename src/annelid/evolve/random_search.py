@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from annelid.core.parameters import Checked, documented, parameter
-from annelid.evolve.chance import chance_state, set_chance
-from annelid.evolve.contract import Evaluation, Problem, Searcher
+from annelid.evolve.contract import Evaluation, Problem
+from annelid.evolve.population import Population
 
 
 @documented
@@ -23,32 +23,26 @@ class RandomSearch(Checked):
 
     def build(self, problem: Problem, rng: np.random.Generator) -> Draws:
         """The search at its beginning."""
-        return Draws(self.population, problem, rng)
+        return Draws(self, problem, rng)
 
 
-class Draws(Searcher):
+class Draws(Population):
     """Draws from the distribution that searches begin with.
 
     Args:
-        population: Individuals of a generation.
+        options: The settings.
         problem: What they are sampled from.
         rng: All its chance.
     """
 
-    def __init__(self, population: int, problem: Problem, rng: np.random.Generator) -> None:
-        self.population, self._problem, self._rng = population, problem, rng
+    kept = ()
 
     def ask(self) -> np.ndarray:
         """New draws."""
-        return np.asarray(self._problem.sample(self._rng, self.population), float)
+        return self._drawn(self.population)
 
     def tell(self, batch: np.ndarray, evaluation: Evaluation) -> None:
         """Nothing is learnt."""
 
-    def state(self) -> dict[str, Any]:
-        """Its chance."""
-        return {"chance": chance_state(self._rng)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        set_chance(self._rng, state["chance"])
+    def fitnesses(self) -> None:
+        """None are kept."""
