@@ -69,13 +69,13 @@ def test_the_settings_are_those_of_the_paper() -> None:
 def test_a_study_stops_and_goes_on(tmp_path: Path, cpu: wp.Device, silence: Progress) -> None:
     study = EvolveDevelopment(**TINY)  # type: ignore[arg-type]
     whole = study.compute(cpu, None, silence)
-    broken = EvolveDevelopment(**TINY, minutes=1e-9, checkpoints=tmp_path)  # type: ignore[arg-type]
+    broken = EvolveDevelopment(**TINY, minutes=1e-9, folder=tmp_path)  # type: ignore[arg-type]
     first = broken.compute(cpu, None, silence)
     assert not any(arm.finished for arm in first.values())
     names = by_name(broken.measure(first))
     assert "evolution-generations-of-2" in names
     assert all(row.passed is None for row in names.values())
-    later = EvolveDevelopment(**TINY, resume=True, checkpoints=tmp_path).compute(cpu, None, silence)  # type: ignore[arg-type]
+    later = EvolveDevelopment(**TINY, resume=True, folder=tmp_path).compute(cpu, None, silence)  # type: ignore[arg-type]
     for name, arm in later.items():
         np.testing.assert_array_equal(arm.best, whole[name].best)
 

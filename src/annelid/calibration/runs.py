@@ -143,6 +143,11 @@ class Run(Named):
             )
         return float(value)
 
+    @property
+    def last_stage(self) -> Stage:
+        """What acts at the end of the tracks."""
+        return self.stages(max(float(self.measured.times[-1]), 1e-6))[-1]
+
     def stages(self, end: float) -> list[Stage]:
         """The motion up to a time, divided where something is let go or a load changes."""
         cuts = {0.0, end} | {time for time in self.releases.values() if 0.0 < time < end}

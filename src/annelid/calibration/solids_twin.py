@@ -11,7 +11,7 @@ import numpy as np
 from annelid import fem
 from annelid.calibration.markers import Markers
 from annelid.calibration.runs import Run, Stage
-from annelid.calibration.twin import interpolated
+from annelid.calibration.twin import fitting, interpolated
 from annelid.core.device import device as choose_device
 from annelid.core.errors import AnnelidError, InvalidValue, SimulationDiverged, UnknownName
 from annelid.core.options import require_kind
@@ -87,7 +87,7 @@ class SolidsTwin:
 
     def settled(self, constants: Mapping[str, np.ndarray]) -> np.ndarray:
         """Where markers come to rest; see `Twin`."""
-        stage = self._run.stages(max(float(self._run.measured.times[-1]), 1e-6))[-1]
+        stage = self._run.last_stage
         found = []
         for each in _rows(constants):
             try:
@@ -105,7 +105,7 @@ class SolidsTwin:
     def _moved(self, constants: Mapping[str, float], times: np.ndarray) -> np.ndarray:
         solid = self._made(constants)
         options = {**self._options, **{name: constants[name] for name in OF_WORLD if name in constants}}
-        step = self._fitting(times)
+        step = fitting(self._step, times)
         stages = self._run.stages(max(float(times[-1]), step))
         if len(stages) > 1 and solid.carried:
             raise InvalidValue(
@@ -187,11 +187,6 @@ class SolidsTwin:
             return self._make(constants)
         except InvalidValue as error:
             raise _Impossible from error
-
-    def _fitting(self, times: np.ndarray) -> float:
-        """A time step with which measured moments fall on steps, where they are evenly spaced [s]."""
-        spacing = float(np.median(np.diff(times))) if len(times) > 1 else self._step
-        return spacing / np.ceil(spacing / self._step - 1e-6) if spacing > self._step else self._step
 
     def _equilibrium(self, solid: fem.Solid, stage: Stage, time: float) -> np.ndarray:
         """Where a solid rests under what acts on it at a time [s]."""

@@ -12,7 +12,7 @@ import numpy as np
 from annelid import springs
 from annelid.calibration.markers import Markers
 from annelid.calibration.runs import Run, Stage
-from annelid.calibration.twin import interpolated
+from annelid.calibration.twin import fitting, interpolated
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong, UnknownName
 from annelid.core.rollout import Rollout
 from annelid.springs.equilibrium import NotConverged
@@ -105,7 +105,7 @@ class SpringsTwin:
     def settled(self, constants: Mapping[str, np.ndarray]) -> np.ndarray:
         """Where markers come to rest; see `Twin`."""
         copies = len(next(iter(constants.values()))) if constants else 1
-        last = self._run.stages(max(float(self._run.measured.times[-1]), 1e-6))[-1]
+        last = self._run.last_stage
         places = [self._equilibrium(self._copy(constants, copy), last, last.end) for copy in range(copies)]
         return np.array([self._markers.places(each) for each in places])
 
@@ -133,7 +133,7 @@ class SpringsTwin:
             self._body.positions if places is None else places, (copies, *self._body.positions.shape)
         )
         known, marks = [np.zeros(1)], [self._markers.places(first)]
-        step = _fitting(step, times)
+        step = fitting(step, times)
         for stage in stages:
             count = max(int(np.ceil((stage.end - stage.begin) / step - 1e-6)), 1)
             dt = (stage.end - stage.begin) / count
@@ -258,12 +258,6 @@ def _stretching(body: springs.Body) -> dict[str, np.ndarray]:
     kind = 1 + body.signal_functions.index(command_signal) if body.controls else -1
     numbers = np.where(body.signal_kinds == kind, body.signal_parameters[:, 0], -1.0)
     return {channel.name: np.flatnonzero(numbers == number) for number, channel in enumerate(body.controls)}
-
-
-def _fitting(step: float, times: np.ndarray) -> float:
-    """A time step no longer than another with which measured moments fall on steps, where they are evenly spaced."""
-    spacing = float(np.median(np.diff(times))) if len(times) > 1 else step
-    return spacing / np.ceil(spacing / step - 1e-6) if spacing > step else step
 
 
 def _looks(stage: Stage, dt: float, count: int, times: np.ndarray) -> np.ndarray:

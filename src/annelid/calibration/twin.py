@@ -31,6 +31,12 @@ class Twin(Protocol):
         ...
 
 
+def fitting(step: float, times: np.ndarray) -> float:
+    """A time step no longer than another with which measured moments fall on steps, where they are evenly spaced."""
+    spacing = float(np.median(np.diff(times))) if len(times) > 1 else step
+    return float(spacing / np.ceil(spacing / step - 1e-6)) if spacing > step else step
+
+
 def interpolated(known: np.ndarray, places: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Places at times, from those at the moments just before and after.
 

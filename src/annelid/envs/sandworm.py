@@ -125,16 +125,9 @@ class SandWorm(Task):
 
     def reset(self, worlds: Batch, mask: wp.array[Any]) -> None:
         """Let the seed say how far each segment has swollen."""
-        self._swell(worlds, worlds.uniform(self.segments, -1.0, 1.0), self.noise, mask=mask)
-
-    def act(self, worlds: Batch) -> None:
-        """Swelling of each segment, from as small as it gets at -1 to as large at 1."""
-        self._swell(worlds, worlds.actions, self.swelling, ramp=worlds.action_seconds)
-
-    def _swell(self, worlds: Batch, shares: wp.array[Any], most: float, **how: Any) -> None:
-        values = worlds.own.values
-        wp.launch(kernels.swell, values.shape, [shares, most], [values], device=worlds.device)
-        worlds.command(values, **how)
+        drawn = worlds.uniform(self.segments, 1.0 - self.noise, 1.0 + self.noise)
+        wp.utils.array_cast(drawn, worlds.own.values)
+        worlds.command(worlds.own.values, mask=mask)
 
     def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
         """Mean places and velocities of the worms."""

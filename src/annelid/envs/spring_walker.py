@@ -82,18 +82,11 @@ class SpringWalker(Task):
             members=wp.array(np.concatenate(parts).astype(np.int32), dtype=wp.int32, device=device),
             places=wp.zeros(size, dtype=wp.vec3d, device=device),
             velocities=wp.zeros(size, dtype=wp.vec3d, device=device),
-            values=wp.zeros((worlds.count, kernels.LIMBS), dtype=wp.float64, device=device),
         )
 
     def reset(self, worlds: Batch, mask: wp.array[Any]) -> None:
         """Throw the body a little, as the seed says."""
         worlds.kick(worlds.normal(2, self.noise), mask)
-
-    def act(self, worlds: Batch) -> None:
-        """Pressure of each group of actuators, from none at -1 to full at 1."""
-        values = worlds.own.values
-        wp.launch(kernels.press, values.shape, [worlds.actions, self.inflation], [values], device=worlds.device)
-        worlds.command(values, ramp=worlds.action_seconds)
 
     def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
         """Mean places and velocities of the whole and of each limb."""

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from annelid import voxels
+from annelid import control, voxels
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.parameters import documented, parameter
 from annelid.core.simulation import Simulation
-from annelid.envs.hooks import Batch, Channel, each_world
+from annelid.envs.hooks import Batch, each_world
 from annelid.envs.kernels import voxels as kernels
 from annelid.envs.task import Task
 
@@ -42,7 +42,12 @@ class VoxelLocomotion(Task):
     noise: float = parameter(
         0.05, "Standard deviation of the velocity that an episode begins with [m/s].", unit="m/s", limits=(0.0, 10.0)
     )
+    smooth = False
     arrays = "warp"
+    observed: ClassVar[Mapping[str, str]] = {
+        "readings": "readings of the sensors of each voxel, voxel by voxel as in `robot.cells`",
+        "commanded": "the last action",
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +77,7 @@ class VoxelLocomotion(Task):
         ground = voxels.terrain(self.terrain) if isinstance(self.terrain, str) else self.terrain
         simulation = voxels.simulation(self.robot(), obstacles=[ground], control_interval=self.substeps - 1, **machine)
         simulation.sensors.add("readings", voxels.readings_of())
+        simulation.sensors.add("commanded", control.commanded())
         return simulation
 
     def steps_of_action(self, dt: float) -> int:
@@ -82,10 +88,6 @@ class VoxelLocomotion(Task):
         """Throw a robot a little, as the seed says."""
         worlds.kick(worlds.normal(2, self.noise), mask)
 
-    def act(self, worlds: Batch) -> None:
-        """Let each voxel shrink or grow as its number of the action says."""
-        worlds.command(worlds.actions)
-
     def measure(self, worlds: Batch) -> Mapping[str, wp.array[Any]]:
         """Where the robots are."""
         solver: voxels.Solver = worlds.simulation.solver
@@ -94,18 +96,3 @@ class VoxelLocomotion(Task):
     def reward(self, now: Mapping[str, Any], before: Mapping[str, Any], actions: Any) -> Any:
         """The way of the centre along x [m]."""
         return each_world(kernels.way, [now["totals"], before["totals"]])
-
-    def channels(self, simulation: Simulation[Any]) -> tuple[Channel, ...]:
-        """Readings of all sensors, voxel by voxel, and the last action."""
-        sensed, acting = simulation.sensors.size, len(simulation.controls)
-        parts = (
-            ("readings of the sensors of each voxel, voxel by voxel as in `robot.cells`", sensed),
-            ("the last action", acting),
-        )
-        return (Channel("observation", (sensed + acting,), parts=parts),)
-
-    def observe(self, worlds: Batch, mask: wp.array[Any]) -> None:
-        """Write the readings and the last action."""
-        seen = worlds.observations["observation"]
-        inputs = [mask, worlds.now["readings"], worlds.actions]
-        wp.launch(kernels.show_inputs, seen.shape, inputs, [seen], device=worlds.device)

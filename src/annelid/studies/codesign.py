@@ -16,8 +16,9 @@ from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.measurement import Measurement
 from annelid.core.options import Precision
-from annelid.core.parameters import Checked, parameter
+from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
+from annelid.studies.study import Resumable
 from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import Pretraining, Task, fresh
 from annelid.studies.support.plots import COLORS, figure
@@ -46,7 +47,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Codesign(Checked):
+class Codesign(Resumable):
     """A network for all bodies learns by gradients to walk to a light; then bodies evolve for it, and random ones."""
 
     name: ClassVar[str] = "codesign"
@@ -67,12 +68,7 @@ class Codesign(Checked):
     waves: int = parameter(64, "Open-loop controllers that are tried.", least=1)
     population: int = parameter(1024, "Bodies that evolution keeps.", least=1)
     generations: int = parameter(100, "Generations of evolution.", least=1)
-    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
-    resume: bool = parameter(False, "Go on with what is in the folder of results.")
     precision: Annotated[str, tyro.conf.Suppress] = parameter("float32", "Numbers that bodies are simulated with.")
-    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
-        None, "Where the network and the bodies are kept; None keeps nothing."
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -80,10 +76,6 @@ class Codesign(Checked):
             raise InvalidValue("the quick study keeps nothing that --resume could go on with: leave out one of them.")
         if self.steps % self.every:
             raise InvalidValue(f"steps must be a multiple of every, {self.every}, not {self.steps}.")
-
-    def inside(self, folder: Path) -> Codesign:
-        """The study with its network and bodies in a folder."""
-        return replace(self, folder=folder)
 
     def scaled(self) -> Codesign:
         """The study that is run: the quick form is a small one."""
@@ -108,9 +100,7 @@ class Codesign(Checked):
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> Found:
         """Pretrain, judge, and evolve, until all is done or time is up."""
         study = self.scaled()
-        task, end = study.task(device, threads), None
-        if self.minutes is not None:
-            end = time.perf_counter() + 60.0 * self.minutes
+        task, end = study.task(device, threads), self.deadline()
         learnt = study._pretrained(task, end, progress)
         grids, lights = fresh(study.seed, _UNSEEN, study.bodies)
         unseen = float(np.nanmean(task.losses(learnt.weights, grids, lights)))
@@ -124,13 +114,13 @@ class Codesign(Checked):
         evolution = study._evolved(task, learnt.weights, end, progress) if done else None
         return Found(learnt, unseen, open_loop, evolution)
 
-    def _pretrained(self, task: Task, end: float | None, progress: Progress) -> Pretraining:
+    def _pretrained(self, task: Task, end: float, progress: Progress) -> Pretraining:
         path, ground = self._path("pretraining.npz"), task.ground
         identity = self._identity("batches", "waves", "population", "generations")
         learnt = Pretraining.begin(self.seed, task.hidden, self.rate)
         if path is not None and self.resume and path.exists():
             learnt = Pretraining.load(path, identity, self.rate)
-        while len(learnt.losses) < self.batches and not _late(end):
+        while len(learnt.losses) < self.batches and time.perf_counter() <= end:
             learnt.learn(task, ground, *fresh(self.seed, len(learnt.losses), self.bodies))
             done = len(learnt.losses)
             if done % _SAVED == 0 or done == self.batches:
@@ -144,13 +134,13 @@ class Codesign(Checked):
             learnt.save(path, identity)
         return learnt
 
-    def _evolved(self, task: Task, weights: np.ndarray, end: float | None, progress: Progress) -> Evolution:
+    def _evolved(self, task: Task, weights: np.ndarray, end: float, progress: Progress) -> Evolution:
         path, identity = self._path("evolution.npz"), self._identity("waves", "generations")
         if path is not None and self.resume and path.exists():
             found = Evolution.load(path, identity)
         else:
             found = Evolution.begin(task, weights, population=self.population, seed=self.seed)
-        while len(found.course) <= self.generations and not _late(end):
+        while len(found.course) <= self.generations and time.perf_counter() <= end:
             found.generation(task, weights, seed=self.seed)
             best, mean, apart = found.course[-1]
             progress.say(
@@ -229,7 +219,3 @@ def _below(name: str, value: float, other: float, judged: bool, source: str) -> 
     if not judged:
         return Measurement(name, value, "", other, source=source)
     return Measurement(name, value, "", other, 0.0, bound="at-most", source=source)
-
-
-def _late(end: float | None) -> bool:
-    return end is not None and time.perf_counter() > end

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import tyro
 import warp as wp
 
 from annelid.core.measurement import Measurement
 from annelid.core.packages import installation, installed
-from annelid.core.parameters import Checked, parameter
+from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
+from annelid.studies.study import Resumable
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
 from annelid.studies.support.lattice_walker import Walk
@@ -31,7 +31,7 @@ Found = dict[tuple[str, int], Course]
 
 
 @dataclass(frozen=True)
-class Gait(Checked):
+class Gait(Resumable):
     """A lattice walker learns a gait: gradients against sampled ones, CMA-ES and PPO, by steps and by time."""
 
     name: ClassVar[str] = "gait"
@@ -43,15 +43,6 @@ class Gait(Checked):
     starts: int = parameter(
         1, "Random gaits from which gradients descend side by side; all their steps count.", least=1
     )
-    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
-    resume: bool = parameter(False, "Go on with the searches that are done in the folder of results.")
-    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
-        None, "Where searches that are done are kept; None keeps nothing."
-    )
-
-    def inside(self, folder: Path) -> Gait:
-        """The study with its searches in a folder."""
-        return replace(self, folder=folder)
 
     def walk(self, device: Any = "cpu", threads: int | None = None) -> Walk:
         """The walk that is learnt."""
@@ -63,12 +54,12 @@ class Gait(Checked):
         walk, found = self.walk(device, threads), Found()
         if not installed("stable_baselines3"):
             progress.say(f"PPO is left out: it needs stable-baselines3, {installation('rl')}")
-        end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
+        end = self.deadline()
         for seed in range(1 if self.quick else self.seeds):
             for method, search in self._searches(walk).items():
                 course = self._kept(method, seed)
                 if course is None:
-                    if end is not None and time.perf_counter() > end:
+                    if time.perf_counter() > end:
                         progress.say("time is up, --resume goes on from here")
                         return found
                     course = search(seed, found)

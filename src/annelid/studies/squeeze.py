@@ -7,20 +7,20 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-import tyro
 import warp as wp
 
 from annelid import fem
 from annelid.core.errors import AnnelidError, FileFormatError, InvalidValue
 from annelid.core.files import read_text, write_text
 from annelid.core.measurement import Measurement
-from annelid.core.parameters import Checked, parameter
+from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, Rigid
+from annelid.studies.study import Resumable
 from annelid.studies.support.crossings import crossings, own_crossings
 from annelid.studies.support.plots import COLORS, figure
 from annelid.studies.support.squeezes import CASES
@@ -62,7 +62,7 @@ class Squeezed:
 
 
 @dataclass(frozen=True)
-class Squeeze(Checked):
+class Squeeze(Resumable):
     """Blocks, fingers and a curled strip are squeezed by jaws, balls and plates that move at random."""
 
     name: ClassVar[str] = "squeeze"
@@ -76,12 +76,8 @@ class Squeeze(Checked):
     only: tuple[str, ...] = parameter(
         (), "Bodies that are squeezed: jaws, ball, fingers, curl; all of them by default."
     )
-    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
     resume: bool = parameter(
         False, "Go on from what is in the folder of results; squeezes*.json of other machines add up there."
-    )
-    folder: Annotated[Path | None, tyro.conf.Suppress] = parameter(
-        None, "Where it is kept what was done; None keeps nothing."
     )
 
     def __post_init__(self) -> None:
@@ -90,16 +86,12 @@ class Squeeze(Checked):
         if unknown:
             raise InvalidValue(f"--only takes {', '.join(CASES)}, not {unknown[0]!r}.")
 
-    def inside(self, folder: Path) -> Squeeze:
-        """The study with its records in a folder."""
-        return replace(self, folder=folder)
-
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> list[Squeezed]:
         """Squeeze one body after the other, on the CPU, until all steps are taken or time is up."""
-        end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
+        end = self.deadline()
         found = [one for one in self.known() if one.case in self._cases] if self.resume else []
         while (next_one := self._next(found)) is not None:
-            if end is not None and time.perf_counter() > end:
+            if time.perf_counter() > end:
                 progress.say("time is up, --resume goes on from here")
                 break
             case, number, steps = next_one

@@ -198,12 +198,12 @@ class Population:
     def _launch(self, grids: Grids, brains: Any) -> None:
         arguments = [self.task.steps, self._tables, self._terrain, self._sensors, brains, self._motion]
         if self._team is not None:
-            self._team.run(team_kernel(shared_by_teams(self._features(grids))), arguments)
+            self._team.run(team_kernel(shared_by_teams(self._features(grids)), False), arguments)
             return
         if not self._lanes:  # for good: another number of threads would be compiled anew
             self._lanes = lanes_for(int(np.ceil(grids.voxel_counts.mean())), len(grids.cells))
         size = len(grids.cells) * self._lanes
-        kernel = block_kernel(self._features(grids))
+        kernel = block_kernel(self._features(grids), False)
         wp.launch(kernel, size, [self._lanes, *arguments], device=self.device, block_dim=self._lanes)
 
     def _features(self, grids: Grids) -> Features:

@@ -24,7 +24,6 @@ from annelid.core.state import copy_state, nested, restore_worlds, rows, state_a
 from annelid.core.variation import Parameter, Variation, unvaried
 from annelid.voxels.hosted import hosted_controls
 from annelid.voxels.kernels.program import block_kernel, shared_by_teams, team_kernel
-from annelid.voxels.kernels.sense_only import sense_blocks, sense_team
 from annelid.voxels.model import Model
 from annelid.voxels.parameters import parameters_of, require_substeps
 from annelid.voxels.pictures import Painter
@@ -182,7 +181,7 @@ class Solver:
                     self._prepared = call - call % TABLE_ROWS
                     bank.prepare(self._prepared, TABLE_ROWS, model.interval * self.dt)
                 count = min(count, (self._prepared + TABLE_ROWS) * model.interval - now)
-            self._launch(count)
+            self._step(count)
             now, steps = now + count, steps - count
 
     def reset(self, state: State, mask: wp.array[Any] | None = None) -> None:
@@ -278,15 +277,16 @@ class Solver:
             none = np.zeros_like(goals)
             state.commands.assign(np.column_stack([goals, goals, none, none]))
 
-    def launch(self, kernel_of: Any, *arguments: Any) -> None:
-        """Launch a kernel made for the features of this model, on all worlds."""
+    def _launch(self, steps: int, *, sensing_only: bool = False) -> None:
+        """Take steps of all worlds, or read their sensors, by kernels made for the features of this model."""
         model = self.model
-        common = [*arguments, model.tables, model.terrain, model.sensors, model.bank.arrays, self._motion]
+        common = [steps, model.tables, model.terrain, model.sensors, model.bank.arrays, self._motion]
         if self._team is not None:
-            self._team.run(kernel_of(shared_by_teams(model.features)), common)
-        else:
-            size, block = len(model.worlds) * model.lanes, model.lanes if model.lanes > 1 else 64
-            wp.launch(kernel_of(model.features), size, [model.lanes, *common], device=self.device, block_dim=block)
+            self._team.run(team_kernel(shared_by_teams(model.features), sensing_only), common)
+            return
+        size, block = len(model.worlds) * model.lanes, model.lanes if model.lanes > 1 else 64
+        kernel = block_kernel(model.features, sensing_only)
+        wp.launch(kernel, size, [model.lanes, *common], device=self.device, block_dim=block)
 
     def inputs(self) -> np.ndarray:
         """Inputs of all controllers at the last call."""
@@ -302,7 +302,7 @@ class Solver:
         """Read the sensors now: inputs of all controllers on the device, robot by robot; nothing waits for it."""
         self._bind(state)
         if self.model.features.sensing:
-            self.launch(sense_blocks if self.device.is_cuda else sense_team)
+            self._launch(0, sensing_only=True)
         inputs: wp.array[Any] = self._motion.inputs
         return inputs
 
@@ -323,17 +323,17 @@ class Solver:
     def _call_host_controllers(self, state: State, now: int) -> None:
         """Read the sensors and let the user's functions set the control values."""
         if self.model.features.sensing:
-            self.launch(sense_blocks if self.device.is_cuda else sense_team)
+            self._launch(0, sensing_only=True)
         controls = hosted_controls(self.model, now * self.dt, self.inputs(), state.controls.numpy())
         state.controls.assign(controls)
 
-    def _launch(self, steps: int) -> None:
+    def _step(self, steps: int) -> None:
         if self._team is not None:
             with held_back(firmly=True):  # steps that are taken are counted
-                self.launch(team_kernel, steps)
+                self._launch(steps)
                 self._motion.clock.numpy()[0] += steps
         else:
-            self.launch(block_kernel, steps)
+            self._launch(steps)
             wp.launch(advance_clock, 1, [steps, self._motion.clock], device=self.device)
 
     def _refuse(self, faults: np.ndarray) -> None:

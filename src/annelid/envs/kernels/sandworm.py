@@ -1,4 +1,4 @@
-"""The worm in sand: segments follow actions, strain and contact of each are felt, way along x is rewarded."""
+"""The worm in sand: strain and contact of each segment are felt, distance along x is rewarded."""
 
 import warp as wp
 
@@ -23,18 +23,6 @@ class Anatomy:
     rest_lengths: wp.array[wp.float32]  # [m]
     first_member: wp.array[wp.int32]  # of each segment, shape [segments + 1]
     members: wp.array[wp.int32]  # surface masses, segment by segment
-
-
-@wp.kernel
-def swell(
-    shares: wp.array2d[wp.float32],  # of the largest swelling, from -1 to 1
-    most: float,  # largest swelling
-    # Out:
-    value_out: wp.array2d[wp.float64],
-):
-    """The factor on lengths that is asked for."""
-    w, k = wp.tid()
-    value_out[w, k] = wp.float64(1.0) + wp.float64(most * shares[w, k])
 
 
 @wp.kernel

@@ -1,4 +1,4 @@
-"""Voxel robots as environments: sensors and the last action are observed, way is rewarded."""
+"""Voxel robots as environments: distance along x is rewarded."""
 
 import warp as wp
 
@@ -12,22 +12,3 @@ def way(totals: wp.array2d[wp.float64], before: wp.array2d[wp.float64], reward_o
     """The way of the centre along x [m]."""
     w = wp.tid()
     reward_out[w] = wp.float32(totals[w, wp.static(CENTER_X)] - before[w, wp.static(CENTER_X)])
-
-
-@wp.kernel
-def show_inputs(
-    mask: wp.array[wp.bool],
-    inputs: wp.array2d[wp.float32],
-    actions: wp.array2d[wp.float32],
-    # Out:
-    observation_out: wp.array2d[wp.float32],
-):
-    """Readings of the sensors, then the last action."""
-    w, k = wp.tid()
-    if mask[w]:
-        sensors = inputs.shape[1]
-        if k < sensors:
-            value = inputs[w, k]
-            observation_out[w, k] = wp.where(wp.isfinite(value), value, 0.0)
-        else:
-            observation_out[w, k] = actions[w, k - sensors]

@@ -1,4 +1,4 @@
-"""The pneumatic quadruped: pressures follow actions, limbs are surveyed, distance along x is rewarded."""
+"""The pneumatic quadruped: limbs are surveyed, distance along x is rewarded."""
 
 import warp as wp
 
@@ -11,18 +11,6 @@ LIMBS = 5
 
 OBSERVED = 3 * LIMBS + 3 * LIMBS + 3 + 3 + 1 + LIMBS
 """Places and velocities of the limbs, velocity of the centre, the body's upward axis, height, pressures."""
-
-
-@wp.kernel
-def press(
-    actions: wp.array2d[wp.float32],
-    most: float,  # largest inflation
-    # Out:
-    value_out: wp.array2d[wp.float64],
-):
-    """The factor on lengths that is asked for: from none at -1 to the largest inflation at 1."""
-    w, k = wp.tid()
-    value_out[w, k] = wp.float64(1.0) + wp.float64(0.5 * most * (actions[w, k] + 1.0))
 
 
 @wp.kernel

@@ -8,22 +8,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-import tyro
 import warp as wp
 from scipy import stats
 
 from annelid.core.measurement import Measurement
-from annelid.core.parameters import Checked, parameter
+from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
 from annelid.evolve.contract import SearcherOptions
 from annelid.evolve.driver import evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.run import Run
+from annelid.studies.study import Resumable
 
 PAPER = "2D-VSR-Sim, sec. 3"
 _SPEAK_EVERY = 15.0  # seconds between two lines of progress
@@ -65,7 +64,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Contest(Checked):
+class Contest(Resumable):
     """A study of evolution: how long, how often, and with how many."""
 
     quick: bool = parameter(
@@ -76,15 +75,6 @@ class Contest(Checked):
     repetitions: int | None = parameter(None, "Independent searches of each arm.", least=1)
     seconds: float | None = parameter(None, "Simulated time of a walk [s].", unit="s", above=0.0)
     seed: int = parameter(0, "Seed of the first repetition.", least=0)
-    minutes: float | None = parameter(None, "Stop after so many minutes; --resume goes on from there.", above=0.0)
-    resume: bool = parameter(False, "Go on from the checkpoints in the folder of results.")
-    checkpoints: Annotated[Path | None, tyro.conf.Suppress] = parameter(
-        None, "Where the arms are kept while they run; None keeps nothing."
-    )
-
-    def inside(self, folder: Path) -> Contest:
-        """The study with its checkpoints in a folder."""
-        return replace(self, checkpoints=folder)
 
     def arms(self) -> list[Experiment]:
         """The experiments, as the paper has them."""
@@ -109,7 +99,7 @@ class Contest(Checked):
 
     def compute(self, device: wp.Device, threads: int | None, progress: Progress) -> dict[str, Arm]:
         """Run all arms, one after the other, each with all its repetitions at once."""
-        end = None if self.minutes is None else time.perf_counter() + 60.0 * self.minutes
+        end = self.deadline()
         return {arm.name: self._run(self._sized(arm), device, threads, progress, end) for arm in self.arms()}
 
     def _sized(self, arm: Experiment) -> Experiment:
@@ -124,9 +114,7 @@ class Contest(Checked):
             seed=self.seed,
         )
 
-    def _run(
-        self, arm: Experiment, device: wp.Device, threads: int | None, progress: Progress, end: float | None
-    ) -> Arm:
+    def _run(self, arm: Experiment, device: wp.Device, threads: int | None, progress: Progress, end: float) -> Arm:
         runs: list[Run] = []
         spoke = time.perf_counter()
 
@@ -137,10 +125,10 @@ class Contest(Checked):
             if now - spoke > _SPEAK_EVERY or run.finished:
                 spoke = now
                 progress.say(_line(run))
-            if end is not None and now > end and not run.finished:
+            if now > end and not run.finished:
                 raise _TimeIsUp
 
-        folder = None if self.checkpoints is None else self.checkpoints / arm.name
+        folder = None if self.folder is None else self.folder / arm.name
         try:
             evolve(
                 arm, device=device.alias, threads=threads, folder=folder, resume=self.resume, overwrite=True,

@@ -19,7 +19,7 @@ from annelid.core.simulation import Simulation
 from annelid.core.snapshot import Snapshot
 from annelid.view.browser.commands import Commands
 from annelid.view.browser.grips import Grips
-from annelid.view.browser.page import Page
+from annelid.view.browser.page import Page, Viewer
 from annelid.view.browser.panel import add_controls, converted, parameter_fields, sweep, sweepable
 from annelid.view.browser.runner import Moment, Runner
 from annelid.view.browser.targets import Targets
@@ -43,7 +43,7 @@ Build = Callable[[Buildable], Simulation[Any]]
 """Makes the simulation of a scene."""
 
 
-class LiveViewer:
+class LiveViewer(Viewer):
     """A page with simulations of a scene; paused until someone plays.
 
     Args:
@@ -89,15 +89,6 @@ class LiveViewer:
             raise
         self.page.start(self._refresh, "annelid-viewer")
 
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return self.page.url
-
-    def wait(self) -> None:
-        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
-        self.page.wait()
-
     def close(self) -> None:
         """Stop the simulation and the server."""
         self.page.stopping.set()
@@ -107,12 +98,6 @@ class LiveViewer:
 
     def _repr_html_(self) -> str:
         return f'<iframe src="{self.url}" width="100%" height="600" style="border:0"></iframe>'
-
-    def __enter__(self) -> LiveViewer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -------------------------------------------------------------------------------------------- the panel
 

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import redirect_stdout, suppress
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -31,6 +31,36 @@ _TELLING = ("actuation", "control", "speed", "displacement")
 _ASPECT = 1.5  # of a window before anyone has opened one
 _SECONDS_BETWEEN_ERRORS = 5.0
 _SECONDS_BETWEEN_REFUSALS = 1.0
+
+
+class Viewer:
+    """What shows something on a page of its own.
+
+    Attributes:
+        page: The page.
+    """
+
+    page: Page
+
+    @property
+    def url(self) -> str:
+        """Address of the page."""
+        return self.page.url
+
+    def wait(self) -> None:
+        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
+        self.page.wait()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self.page.stopping.set()
+        self.page.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class Page:

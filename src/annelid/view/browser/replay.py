@@ -11,13 +11,13 @@ from typing import Any
 from annelid.core.errors import InvalidValue
 from annelid.core.recording import Recording
 from annelid.core.snapshot import Lines, Mesh, Plane, Snapshot, Spheres
-from annelid.view.browser.page import Page
+from annelid.view.browser.page import Page, Viewer
 
 _SPEEDS = {"0.05 ×": 0.05, "0.1 ×": 0.1, "0.25 ×": 0.25, "0.5 ×": 0.5, "1 ×": 1.0, "2 ×": 2.0, "5 ×": 5.0}
 _RATE = 30.0
 
 
-class ReplayViewer:
+class ReplayViewer(Viewer):
     """A page that plays a recording; paused at its beginning until someone plays.
 
     Args:
@@ -58,26 +58,10 @@ class ReplayViewer:
         self._show()
         self.page.start(self._refresh, "annelid-replay")
 
-    @property
-    def url(self) -> str:
-        """Address of the page."""
-        return self.page.url
-
-    def wait(self) -> None:
-        """Serve until interrupted or closed; raises `ViewerFailed` if that is no longer possible."""
-        self.page.wait()
-
     def close(self) -> None:
         """Stop serving."""
-        self.page.stopping.set()
-        self.page.close()
+        super().close()
         self.recording.close()
-
-    def __enter__(self) -> ReplayViewer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def seek(self, time: float) -> None:
         """Go to a time of the reel [s]: that of the simulation, unless it has jumped."""

@@ -250,12 +250,41 @@ def _observer(features: Features) -> wp.Function:
 
 
 @once
-def team_kernel(features: Features) -> wp.Kernel:
-    """Many steps on a team of CPU threads, to which the worlds are dealt in turn."""
+def world_senses(features: Features) -> wp.Function:
+    """Inputs of the controllers of one world by one group of threads, for those that are called from the host."""
     types = layout(features.real)
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
     Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
-    run = world_run(features)
+    inputs_of, place = sense(types, features.paired, features.varied, features.shaped), address(types.vec4)
+    varied, vary = features.varied, vary_world(types, features.shaped)
+
+    @wp.func
+    def read(
+        number: int, lane: int, width: int, steps: int, tables: Tables, terrain: Terrain, sensors: Sensors,
+        brains: Brains, motion: Motion,
+    ):  # fmt: skip
+        world = tables.worlds[number]
+        if wp.static(varied):
+            world = vary(world, number, tables, motion)
+        now = world_clock(motion.clock, motion.origins, number)
+        for b in range(world.brain, world.brain + world.brain_count):
+            brain = brains.brains[b]
+            inputs_of(
+                lane, width, brain.input, brain.inputs, wp.float64(now) * tables.dt,
+                now / wp.int64(tables.interval), world, tables, terrain, motion, sensors,
+                place(motion.positions, world.body), place(motion.velocities, world.body),
+            )  # fmt: skip
+
+    return read
+
+
+@once
+def team_kernel(features: Features, sensing_only: bool) -> wp.Kernel:
+    """Many steps on a team of CPU threads, to which the worlds are dealt in turn; or a reading of all sensors."""
+    types = layout(features.real)
+    Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
+    Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
+    run = world_senses(features) if sensing_only else world_run(features)
 
     @wp.kernel(module="unique", enable_backward=False)
     def team(
@@ -276,13 +305,13 @@ def team_kernel(features: Features) -> wp.Kernel:
 
 
 @once
-def block_kernel(features: Features) -> wp.Kernel:
-    """Many steps on CUDA, `width` threads a world."""
+def block_kernel(features: Features, sensing_only: bool) -> wp.Kernel:
+    """Many steps on CUDA, `width` threads a world; or a reading of all sensors."""
     types = layout(features.real)
     Tables, Motion, Terrain = types.Tables, types.Motion, types.Terrain
     Sensors, Brains = sensor_layout(features.real), brain_layout(features.real).Brains
-    run = world_run(features)
-    registers = _REGISTERS if features.real is wp.float32 else None
+    run = world_senses(features) if sensing_only else world_run(features)
+    registers = _REGISTERS if features.real is wp.float32 and not sensing_only else None
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, cuda_max_registers=registers)
     def blocks(
