@@ -23,7 +23,7 @@ from annelid.robots.sand_worm import BuriedWorm
 _ROOM = (48, 8)  # neighbours and bodies that lists have room for from the beginning: they need not grow in an episode
 _SETTLE = 0.3  # [s]
 _ALONG, _ACROSS = 0.9, 0.1  # cosines of the angles with the worm, of springs that feel its length and its girth
-_SLACK = 1e-6  # of limits, which single precision would reach beyond
+_SLACK = 1e-9  # of limits that would be equal where nothing swells
 
 SandGround = Literal["grains", "resistive"]
 
