@@ -28,10 +28,6 @@ class Options:
     """Wall time for each rate [s]."""
     lengths: tuple[int, ...] = tuple(range(3, 46, 3))
     """Lengths of the w×3 worms."""
-    lanes: int | None = None
-    """CUDA threads a robot; chosen by its size by default."""
-    in_place: bool = False
-    """Keep working data in global instead of shared memory (CUDA)."""
 
 
 def bench(device: wp.Device, threads: int | None, options: Options) -> Iterator[Measurement]:
@@ -81,9 +77,8 @@ def _rate(
     robots: Sequence[voxels.Robot], device: wp.Device, threads: int | None, options: Options, **world: Any
 ) -> float:
     simulation = voxels.simulation(
-        robots, obstacles=[voxels.terrain("uneven-5")], device=device, threads=threads, lanes=options.lanes,
-        shared=not options.in_place, **world,
-    )  # fmt: skip
+        robots, obstacles=[voxels.terrain("uneven-5")], device=device, threads=threads, **world
+    )
     return steps_per_second(simulation, options.seconds, warm_up=_LANDING) * simulation.solver.model.voxel_count
 
 

@@ -15,8 +15,9 @@ from annelid.core.ownership import owned
 from annelid.core.progress import Progress
 from annelid.core.provenance import provenance
 from annelid.studies.registry import studies, study_class, study_names
-from annelid.studies.study import Filmed, Resumable, Study
+from annelid.studies.study import Filmed, Study
 from annelid.studies.support.plots import require_films, require_matplotlib
+from annelid.studies.support.resumable import Resumable
 
 
 @dataclass(frozen=True)

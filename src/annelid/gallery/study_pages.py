@@ -20,7 +20,8 @@ from annelid.core.measurement import Measurement
 from annelid.core.progress import Progress
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW, write_preview
 from annelid.studies.registry import study_class
-from annelid.studies.study import Resumable, Study
+from annelid.studies.study import Study
+from annelid.studies.support.resumable import Resumable
 from annelid.view.annotate import pillow
 
 _WIDTH, _FRAMES = 360, 24  # of a preview

@@ -18,10 +18,10 @@ from annelid.core.measurement import Measurement
 from annelid.core.options import Precision
 from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
-from annelid.studies.study import Resumable
 from annelid.studies.support.body_search import Evolution, fixed_lights
 from annelid.studies.support.light_seeking import Pretraining, Task, fresh
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.resumable import Resumable
 from annelid.studies.support.seeker_film import seeker_film
 from annelid.studies.support.travelling_waves import best_wave
 

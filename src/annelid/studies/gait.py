@@ -15,11 +15,11 @@ from annelid.core.measurement import Measurement
 from annelid.core.packages import installation, installed
 from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
-from annelid.studies.study import Resumable
 from annelid.studies.support.films import commanded_film
 from annelid.studies.support.gait_searches import Course, by_cma_es, by_gradient, by_samples
 from annelid.studies.support.lattice_walker import Walk
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.resumable import Resumable
 
 BUDGET = 20
 """Times as many steps as the gradient's that searches without it may simulate."""

@@ -20,9 +20,9 @@ from annelid.core.parameters import parameter
 from annelid.core.progress import Progress
 from annelid.core.simulation import Simulation
 from annelid.shapes import Box, Rigid
-from annelid.studies.study import Resumable
 from annelid.studies.support.crossings import crossings, own_crossings
 from annelid.studies.support.plots import COLORS, figure
+from annelid.studies.support.resumable import Resumable
 from annelid.studies.support.squeezes import CASES
 
 KEPT = "squeezes.json"

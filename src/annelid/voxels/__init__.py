@@ -81,10 +81,6 @@ class Options(OnDevice, World):
         "alone.",
         least=1,
     )
-    lanes: int | None = parameter(
-        None, "CUDA threads a world; None chooses by the size of the robots.", limits=(1, 1024)
-    )
-    shared: bool = parameter(True, "Whether working data may lie in shared memory (CUDA).")
 
 
 @options_of(Options)
@@ -102,9 +98,7 @@ def simulation(robots: Robot | Sequence[Robot], options: Options) -> Simulation[
     each = [group] if options.together else [[robot] for robot in group]
     require_copies(worlds, len(each), sum(robot.voxel_count for robot in group))
     where = None if positions is None else np.tile(as_numbers("positions", positions), (worlds, 1))
-    model = Model(
-        each * worlds, world, choose_device(options.device), positions=where, lanes=options.lanes, shared=options.shared
-    )
+    model = Model(each * worlds, world, choose_device(options.device), positions=where)
     held = bool(world.obstacles) or all(robot.loads or robot.fixed.any() for robot in group)
     warn_of_falling("the robot", world.gravity, held=held, stacklevel=3)
     if model.numpy_real is np.float32:

@@ -37,8 +37,6 @@ class Model:
         device: Warp device.
         positions: Lower left corner of each robot's voxels [m], shape [robots, 2]; None places them on the ground.
         box_positions: Centre of each box in each world [m], shape [worlds, boxes, 2]; None leaves them where they say.
-        lanes: CUDA threads a world; None chooses by the size of the robots.
-        shared: Whether working data may lie in shared memory (CUDA).
     """
 
     def __init__(
@@ -49,8 +47,6 @@ class Model:
         *,
         positions: np.ndarray | None = None,
         box_positions: np.ndarray | None = None,
-        lanes: int | None = None,
-        shared: bool = True,
     ) -> None:
         if not worlds or not any(worlds):
             raise InvalidValue("there are no robots to simulate.")
@@ -65,8 +61,8 @@ class Model:
         self.hosted = [i for i, p in enumerate(programs) if p.kind == HOST]
         self.history_count, self.sensors = self._upload_sensors()
         largest = max(shape.voxel_count for shape in self.shapes)
-        self.lanes = (lanes or lanes_for(largest, len(self.worlds))) if device.is_cuda else 1
-        self.features = self._features(shared)
+        self.lanes = lanes_for(largest, len(self.worlds)) if device.is_cuda else 1
+        self.features = self._features()
         self.box_positions = box_positions
         self.corners = place(self.worlds, world, positions)
         self.tables = self._upload_tables()
@@ -183,7 +179,7 @@ class Model:
             for x, y in robot.cells.tolist()
         )
 
-    def _features(self, shared: bool) -> Features:
+    def _features(self) -> Features:
         forced = any(shape.forced for shape in self.shapes)
         need = max(2 * s.body_count + (15 if forced else 11) * s.voxel_count for s in self.shapes)
         return Features(
@@ -199,7 +195,7 @@ class Model:
             commanded=bool(self.controls),
             kinds=self.bank.kinds,
             functions=self.bank.functions,
-            quads=shared_quads(need, self.real) if shared and self.lanes > 1 else 0,
+            quads=shared_quads(need, self.real) if self.lanes > 1 else 0,
         )
 
     def _upload_tables(self) -> Any:

@@ -22,7 +22,7 @@ from annelid.evolve.driver import evolve
 from annelid.evolve.ea import EA
 from annelid.evolve.experiment import Experiment
 from annelid.evolve.run import Run
-from annelid.studies.study import Resumable
+from annelid.studies.support.resumable import Resumable
 
 PAPER = "2D-VSR-Sim, sec. 3"
 _SPEAK_EVERY = 15.0  # seconds between two lines of progress
