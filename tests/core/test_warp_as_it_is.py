@@ -129,6 +129,29 @@ def test_all_that_is_changed_for_own_kernels_can_be_switched_off() -> None:
         assert ran(UNWATCHED + STEPPED + told, ANNELID_PLAIN_WARP="0") > 0
 
 
+HASHES = """
+import json
+import numpy as np
+from annelid import grains, springs, voxels3d
+from annelid.shapes import ground
+here = {"obstacles": [ground(0.5)], "device": "cpu", "threads": 1}
+places = [[x, y, 0.04] for x in (-0.2, 0.2) for y in (-0.1, 0.0, 0.1)]
+every = [
+    springs.simulation(springs.block((3, 2, 2), 0.1), dt=1e-4, **here),
+    grains.simulation(grains.Bed(places, 0.03), dt=1e-3, **here),
+    voxels3d.simulation(voxels3d.Robot(np.zeros((2, 1, 1), int)), **here),
+]
+for simulation in every:
+    simulation.step(50)
+print(json.dumps([simulation.state_hash() for simulation in every]))
+"""
+
+
+def test_simulations_come_out_the_same_without_it(tmp_path: Path) -> None:
+    plain = ran(HASHES, ANNELID_PLAIN_WARP="1", WARP_CACHE_PATH=str(tmp_path))
+    assert plain == ran(HASHES, ANNELID_PLAIN_WARP="0")
+
+
 def test_without_it_tests_pass(tmp_path: Path) -> None:
     """With kernels that are compiled anew, since both ways find the same ones in the cache."""
     folder = Path(__file__).parent
