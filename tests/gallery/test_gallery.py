@@ -172,7 +172,7 @@ def test_a_study_is_shown_by_its_plots(tmp_path: Path, monkeypatch: pytest.Monke
     assert opened(folder / PREVIEW)[0] > 4
     page = (folder / PAGE).read_text(encoding="utf-8")
     assert page.count("data:image/png") == 2
-    assert "<td>stretch<td>2 m<td>2<td>yes" in page
+    assert re.findall("<td[^>]*>([^<]*)</td>", page) == ["stretch", "2 m", "2 ± 0.1", "yes"]
 
 
 def test_what_was_stopped_has_not_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

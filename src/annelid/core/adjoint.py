@@ -182,6 +182,16 @@ class Plan:
         rows[self.looks] = np.arange(len(self.looks))
         return rows
 
+    def interval(self, table: np.ndarray) -> int:
+        """Steps for which each row of a table of commands holds, shape [worlds, rows, channels]."""
+        rows = table.shape[1]
+        if rows == 0 or self.steps % rows:
+            raise InvalidValue(
+                f"a table of controls with {rows} intervals does not divide the {self.steps} steps of the rollout "
+                "evenly: give as many rows as a divisor of the steps."
+            )
+        return self.steps // rows
+
 
 class Adjoint(Protocol):
     """The motion of a model there and back, a stretch at a time.

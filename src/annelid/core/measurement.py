@@ -18,6 +18,9 @@ from annelid.core.described import html_table
 from annelid.core.errors import InvalidValue
 from annelid.core.files import write_text
 
+VERDICTS = {True: "yes", False: "no", None: ""}
+"""What a cell says about a number that holds, that does not, and that has nothing to hold against."""
+
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
 
 
@@ -136,10 +139,13 @@ class Report:
         return f"Report({self.name} on {self.device}, {len(self.measurements)} measurements{judged})"
 
     def _repr_html_(self) -> str:
-        holds = {True: "yes", False: "no", None: ""}
-        rows = [(m.name, f"{m.value:.6g} {m.unit}".strip(), m.wanted, holds[m.passed]) for m in self.measurements]
-        title = f"{self.name} on {self.device}, {self.seconds:.1f} s"
-        return html_table(title, rows, ("measurement", "value", "reference", "holds"))
+        return measured_table(f"{self.name} on {self.device}, {self.seconds:.1f} s", self.measurements)
+
+
+def measured_table(title: str, measurements: Sequence[Measurement]) -> str:
+    """Measurements as a table in HTML, each beside what it should be."""
+    rows = [(m.name, f"{m.value:.6g} {m.unit}".strip(), m.wanted, VERDICTS[m.passed]) for m in measurements]
+    return html_table(title, rows, ("measurement", "value", "reference", "holds"))
 
 
 _COLUMNS = ("measurement", "value", "unit", "reference", "holds", "source")

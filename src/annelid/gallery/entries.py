@@ -29,7 +29,7 @@ class Entry:
         name: Its name there.
         module: Module of its source.
         command: How a user runs it.
-        shown_by: Key of the entry whose pictures show it; its own unless told.
+        shown_by: Key of the entry whose pictures show it; its own where empty.
     """
 
     kind: Kind

@@ -16,7 +16,7 @@ import numpy as np
 from annelid.core.device import device as choose_device
 from annelid.core.errors import AnnelidError
 from annelid.core.files import read_bytes, replaced, write_text
-from annelid.core.measurement import Measurement
+from annelid.core.measurement import Measurement, measured_table
 from annelid.core.progress import Progress
 from annelid.gallery.pictures import PAGE, PICTURE, PREVIEW, write_preview
 from annelid.studies.registry import study_class
@@ -65,19 +65,14 @@ def _appearing(plots: Sequence[Path]) -> list[np.ndarray]:
 
 
 def _write_page(name: str, text: str, measured: Sequence[Measurement], plots: Sequence[Path], path: Path) -> None:
-    rows = "".join(
-        f"<tr><td>{html.escape(m.name)}<td>{m.value:.5g} {html.escape(m.unit)}"
-        f"<td>{'' if m.reference is None else f'{m.reference:.5g}'}<td>{_VERDICTS[m.passed]}"
-        for m in measured
-    )
     pictures = "".join(
         f'<img alt="{html.escape(plot.stem)}" src="data:image/png;base64,{_encoded(plot)}">' for plot in plots
     )
-    head = "<tr><th>what<th>found<th>reference<th>holds"
+    table = measured_table("Measurements", measured)
     page = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{name}</title><style>{_STYLE}</style>'
         f"<h1>{name}</h1><p>{html.escape(text)}</p><p>The quick form: <code>annelid study {name} --quick</code>.</p>"
-        f"{pictures}<table>{head}{rows}</table></html>\n"
+        f"{pictures}{table}</html>\n"
     )
     write_text(path, page)
 
@@ -86,7 +81,6 @@ def _encoded(path: Path) -> str:
     return base64.b64encode(read_bytes(path)).decode("ascii")
 
 
-_VERDICTS = {True: "yes", False: "no", None: ""}
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}img{max-width:100%}"
     "td,th{padding:.1rem .8rem;text-align:left}"

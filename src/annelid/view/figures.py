@@ -12,15 +12,7 @@ from annelid.core.files import replaced
 from annelid.core.packages import optional
 
 
-def line_plot(
-    path: str | Path,
-    x: np.ndarray,
-    lines: Mapping[str, np.ndarray],
-    *,
-    x_label: str,
-    y_label: str,
-    logarithmic: bool = False,
-) -> Path:
+def line_plot(path: str | Path, x: np.ndarray, lines: Mapping[str, np.ndarray], *, x_label: str, y_label: str) -> Path:
     """Draw curves over one axis to a PNG.
 
     Args:
@@ -29,14 +21,10 @@ def line_plot(
         lines: Values of each curve by name, shape [n].
         x_label: Name and unit of x.
         y_label: Name and unit of the curves.
-        logarithmic: Whether both axes are logarithmic.
     """
     figure, axes = _figure()
     for name, values in lines.items():
         axes.plot(x, values, marker="o", markersize=3, linewidth=1.5, label=name)
-    if logarithmic:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
     return _finished(figure, axes, path, x_label, y_label, legend=len(lines) > 1)
 
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from annelid.commands.support.study_results import Result
-from annelid.core.measurement import Measurement
+from annelid.core.measurement import VERDICTS, Measurement
 from annelid.core.provenance import plain_fields
 from annelid.studies.registry import study_class, study_names
 
-VERDICTS = {True: "yes", False: "no", None: ""}
-"""What a cell says about a number that holds, that does not, and that has nothing to hold against."""
 FORMS = ("quick", "stated", "full")
 """Forms of a study, the last one speaks before the others: as its options say by default, with others, or `--quick`."""
 _PAUSES = {"minutes", "resume"}  # options that interrupt a study and go on with it, to the same result

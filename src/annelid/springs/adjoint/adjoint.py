@@ -246,12 +246,7 @@ class SpringAdjoint:
         table = values.get("controls")
         if table is None:
             return
-        intervals = table.shape[1]
-        if intervals == 0 or self._plan.steps % intervals:
-            raise InvalidValue(
-                f"a table of controls with {intervals} intervals does not divide the {self._plan.steps} steps of the "
-                "rollout evenly: give as many rows as a divisor of the steps."
-            )
+        self._plan.interval(table)
         for number, channel in enumerate(self._of.controls):
             column = table[:, :, number]
             outside = (column < channel.low) | (column > channel.high)

@@ -179,7 +179,7 @@ class Motion:
             self._graphs.clear()
         if controls is not None:
             self.course.table.assign(np.ascontiguousarray(controls))
-            self.course.interval = self._plan.steps // shape[1]
+            self.course.interval = self._plan.interval(controls)
 
     # --- there ---
 

@@ -11,7 +11,7 @@ import numpy as np
 import warp as wp
 
 from annelid.core.adjoint import Input, Plan, Stretch, summed
-from annelid.core.errors import InvalidValue, SimulationDiverged
+from annelid.core.errors import SimulationDiverged
 from annelid.voxels3d.adjoint.inputs import Actuation, Moduli, Padding, inputs_of
 from annelid.voxels3d.adjoint.kernels.looks import look_kernel, seed_kernel
 from annelid.voxels3d.adjoint.motion import Bodies, Motion
@@ -91,16 +91,12 @@ class VoxelAdjoint:
         assert self._plan is not None
         assert self._motion is not None
         table = values.get("controls")
-        if table is not None and (table.shape[1] == 0 or self._plan.steps % table.shape[1]):
-            raise InvalidValue(
-                f"a table of controls with {table.shape[1]} intervals does not divide the {self._plan.steps} steps of "
-                "the rollout evenly: give as many rows as a divisor of the steps."
-            )
+        interval = self._plan.steps if table is None else self._plan.interval(table)
         motion, padding = self._motion, self._padding
         self._values = values
         drives, waves, commands = self._actuation.changed(values, padding)
         flat = wp.array(np.ascontiguousarray(commands), dtype=self._model.real, device=self.device)
-        motion.actuate(drives, waves, flat, self._plan.steps // len(commands))
+        motion.actuate(drives, waves, flat, interval)
         motion.bodies = self._bodies
         if "stiffness" in values:
             changed = self._moduli.changed(padding.flat(values["stiffness"]))
