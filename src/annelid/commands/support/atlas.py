@@ -10,10 +10,11 @@ from annelid.commands.support.study_results import Result
 from annelid.core.measurement import VERDICTS, Measurement
 from annelid.core.provenance import plain_fields
 from annelid.studies.registry import study_class, study_names
+from annelid.studies.support.resumable import Resumable
 
 FORMS = ("quick", "stated", "full")
 """Forms of a study, the last one speaks before the others: as its options say by default, with others, or `--quick`."""
-_PAUSES = {"minutes", "resume"}  # options that interrupt a study and go on with it, to the same result
+_PAUSES = {each.name for each in fields(Resumable)}  # options that interrupt a study and go on, to the same result
 
 
 @dataclass(frozen=True)
