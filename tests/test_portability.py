@@ -86,7 +86,7 @@ def unnamed_encodings(source: str) -> list[str]:
 def _unnamed(call: ast.Call) -> bool:
     called = ast.unparse(call.func)
     name = called.rpartition(".")[2]
-    if called == "read_text":  # of `core.files`, which names it
+    if called in ("read_text", "write_text"):  # of `core.files`, which names it
         return False
     if name in ("read_text", "write_text"):
         return not any(keyword.arg == "encoding" for keyword in call.keywords)
@@ -106,6 +106,7 @@ def test_text_files_name_their_encoding() -> None:
     [
         ("path.read_text()", True),
         ("read_text(path)", False),
+        ("write_text(path, text)", False),
         ("path.write_text(text, encoding='utf-8')", False),
         ("open(path, 'w')", True),
         ("path.open('rb')", False),
