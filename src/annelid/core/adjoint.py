@@ -184,7 +184,7 @@ class Plan:
 
     def interval(self, table: np.ndarray) -> int:
         """Steps for which each row of a table of commands holds, shape [worlds, rows, channels]."""
-        rows = table.shape[1]
+        rows: int = table.shape[1]
         if rows == 0 or self.steps % rows:
             raise InvalidValue(
                 f"a table of controls with {rows} intervals does not divide the {self.steps} steps of the rollout "

@@ -177,8 +177,7 @@ class _Goal:
         if self.cavity_tolerance is not None and cavities.any():
             errors = (found / shells - 1.0)[cavities]
             worst = int(np.abs(errors).argmax())
-            place = coordinates(given.corners[order[worst]])
-            what = f"the volume of the cavity at {place} m"
+            what = f"the volume of the cavity at {coordinates(given.corners[order[worst]])} m"
             _require_close(pitch, what, float(errors[worst]), self.cavity_tolerance, "cavity_tolerance")
 
 
