@@ -19,8 +19,10 @@ from annelid import control, coupling, envs, fem, grains, springs, voxels, voxel
 from annelid.core.simulation import Simulation
 from annelid.core.state import state_arrays
 from annelid.shapes import Rigid, Sphere, ground, tet_beam
+from annelid.shapes.articulated import JointDrive
 from annelid.view.browser.runner import Runner
 
+from ..test_other_models import arm, machine_model
 from ..threads import until
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
@@ -114,7 +116,17 @@ def _environment() -> Simulation[Any]:
     return worlds.simulation
 
 
-MAKERS = [_springs, _grains, _coupled, _finger, _touching, _inverse, _voxels, _voxels3d, _environment]
+def _driven() -> Simulation[Any]:
+    """Links that a policy moves."""
+    tree = arm()
+    simulation = grains.simulation(_bed(), obstacles=[ground(), *tree.bodies(motion="driven")], **CPU)
+    JointDrive(simulation, tree, policy=lambda time, values: np.ones_like(values))
+    return simulation
+
+
+MAKERS = [
+    _springs, _grains, _coupled, _finger, _touching, _inverse, _voxels, _voxels3d, _environment, machine_model, _driven,
+]  # fmt: skip
 
 
 def _parts(simulation: Simulation[Any]) -> list[weakref.ref[Any]]:

@@ -15,7 +15,7 @@ import warp as wp
 from scipy.spatial.transform import Rotation
 
 from annelid.core.errors import InvalidValue
-from annelid.core.pacing import interval_in_steps
+from annelid.core.pacing import Act, interval_in_steps
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.simulation import Simulation
 from annelid.core.solver import Controllable
@@ -34,14 +34,15 @@ def lead_joints(simulation: Simulation[Any], controls: Sequence[AnyControl]) -> 
     """Let the joints among the controls of a simulation of grains, or of bodies among them, move their links."""
     for tree in dict.fromkeys(control.tree for control in joints_among(controls)):
         own, side = side_of(simulation.solver, Solver, f"joints of {tree.name}")
-        _Leader(simulation, own, tree).start(side)
+        leader = _Leader(simulation, own, tree)
+        simulation.pace(leader.acting(simulation.solver, side), every=leader.every)
 
 
 class _Leader:
-    """Moves the links of one robot in all worlds."""
+    """Moves the links of one robot in all worlds; it does not keep the simulation, which keeps it."""
 
     def __init__(self, simulation: Simulation[Any], own: Solver, tree: RigidTree) -> None:
-        self.simulation, self.own = simulation, own
+        self.own = own
         self.first, self.controls = _own_joints(own.model, tree)
         self.every = _steps(self.controls, simulation.dt) * simulation.dt
         self.seconds = wp.float64(self.every)
@@ -51,9 +52,9 @@ class _Leader:
         self.lows, self.highs = (wp.array(side, dtype=wp.float64, device=device) for side in (tree.lower, tree.upper))
         self.ways, self.parts = _ways(own, tree), len(tree.parts)
 
-    def start(self, side: Any) -> None:
-        """Act from now on, at the steps that are multiples of the interval."""
-        solver, own, count = self.simulation.solver, self.own, len(joints_among(self.own.model.world.controls))
+    def acting(self, solver: AnySolver, side: Any) -> Act:
+        """What it does at the steps that are multiples of its interval."""
+        own, count = self.own, len(joints_among(self.own.model.world.controls))
         assert isinstance(solver, Controllable)
 
         def act(state: Any, step: int) -> None:
@@ -65,7 +66,7 @@ class _Leader:
             outputs = [mine.drives, mine.body_forecast, mine.body_turning]
             wp.launch(kernels.drive_links, (own.worlds, self.parts), inputs, outputs, device=own.device)
 
-        self.simulation.pace(act, every=self.every)
+        return act
 
 
 def _own_joints(model: Model, tree: RigidTree) -> tuple[int, list[JointControl]]:

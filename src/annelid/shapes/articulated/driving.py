@@ -11,6 +11,7 @@ it, so that links part by the square of the interval at most, and errors do not 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,7 +51,8 @@ class JointDrive:
         every: float = 0.005,
         policy: Policy | None = None,
     ) -> None:
-        self.tree, self._policy, self._simulation = tree, policy, simulation
+        self.tree, self._policy = tree, policy
+        self._simulation: Simulation[Any] = weakref.proxy(simulation)  # which keeps this drive
         self._solver, self._side = driving(simulation.solver)
         self._steps = whole_steps(every, simulation.dt)
         self._middles = [mass_properties(part.shape).center for part in tree.parts]
