@@ -15,7 +15,7 @@ from annelid.core.stability import Cause, StepReport
 from annelid.coupling.guests import Guests
 from annelid.coupling.solids.outline import SolidOutline
 from annelid.coupling.solids.pushes import Pushes
-from annelid.coupling.solids.stepping import yielding
+from annelid.coupling.solids.stepping import MOST_YIELDING, most_yielding, yielding
 from annelid.coupling.solids.world import SolidWorld
 from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_of
@@ -87,7 +87,9 @@ class SolidModel:
         self.dt, self.substeps = self.world.steps(bed, self.loads)
         self._bed = bed
         self._build_solid(solid, outline, actuators, threads)
-        self.yielding = yielding(self.solid, outline.nodes, self.dt)
+        while self._is_too_long():
+            self.dt, self.substeps = self.grain_dt * (self.substeps // 2), self.substeps // 2
+            self._build_solid(solid, outline, actuators, threads)
         heaviest = 1.0 / np.maximum(self.yielding, 1e-30)
         self.guests = Guests(SolidOutline(solid, heaviest), points)
         self.grains = grains.Model(
@@ -145,3 +147,10 @@ class SolidModel:
         self.inertia = fem.Inertia(solid, world, self.device)
         sets = [*(each for drive in self.drives for each in drive.sets), self.pushes, self.inertia]
         self.solid = fem.Model(solid, world, self.device, threads=threads, extras=sets)
+        self.yielding = yielding(self.solid, outline.nodes, self.dt)
+
+    def _is_too_long(self) -> bool:
+        """Whether "auto" has to take a shorter step of the solid: free bodies may hold it between them and grains."""
+        if self.world.dt != "auto" or self.substeps == 1 or len(self.loads) == 1:
+            return False
+        return most_yielding(self.solid, self.nodes, self.yielding, self.dt) > MOST_YIELDING

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from annelid import fem
 from annelid.coupling.kernels.gliding import go_on
@@ -15,7 +16,15 @@ from annelid.fem.linalg.unknowns import NotPositiveDefinite
 
 _FIRST_SHIFT, _LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
 _SAMPLES = 48  # nodes whose compliance is found exactly
+_ROUGHLY = 0.05  # tolerance of the largest eigenvalue
 _TOGETHER = 1.0 / 3.0  # exponent from how a node yields alone to how it does where all are pushed alike: measured
+
+MOST_YIELDING = 4.0 / 3.0
+"""How much more a solid may yield to pushes than its surface does, where bodies hold it between them.
+
+With κ the first over the second, such bodies leave a solid that is otherwise rigid a position whose course in steps
+is that of 2 λ³ + (5 κ - 6) λ² + (6 - 5 κ) λ + 2 κ - 2 = 0, and λ = -1 at κ = 4/3: from there on its swings grow.
+"""
 
 
 class SteppedSolid(fem.DynamicSolver):
@@ -81,6 +90,31 @@ def yielding(model: fem.Model, nodes: np.ndarray, dt: float) -> np.ndarray:
     free = ~model.solid.held[nodes].all(axis=1)
     light = 1.0 / mass_matrix(model.solid).diagonal()[nodes]
     return np.where(free, _alone(model, nodes, dt) ** (1.0 - _TOGETHER) * light**_TOGETHER, 0.0)
+
+
+def most_yielding(model: fem.Model, nodes: np.ndarray, yields: np.ndarray, dt: float) -> float:
+    """How much more a solid at rest yields than its surface does to those pushes for which that is most [-].
+
+    Args:
+        model: The solid, with its inertia.
+        nodes: Nodes of the surface, shape [m].
+        yields: How they yield [1/kg], shape [m], see `yielding`.
+        dt: The step [s].
+    """
+    model.assembly.evaluate(model.rest)
+    if not factored(model):
+        return 1.0
+    weights = np.zeros((model.node_count, 1))
+    weights[nodes, 0] = np.where(yields > 0.0, 1.0 / np.sqrt(np.maximum(yields, 1e-300)), 0.0) / dt
+
+    def respond(pushes: np.ndarray) -> np.ndarray:
+        right = wp.array(weights * pushes.reshape(-1, 3), dtype=wp.vec3d, device=model.device)
+        return np.asarray(weights * model.linear.solve(right).numpy()).ravel()
+
+    size = 3 * model.node_count
+    first = np.random.default_rng(0).standard_normal(size)
+    whole = LinearOperator((size, size), matvec=respond, dtype=float)
+    return float(eigsh(whole, k=1, v0=first, tol=_ROUGHLY, return_eigenvectors=False)[0])
 
 
 def _alone(model: fem.Model, nodes: np.ndarray, dt: float) -> np.ndarray:

@@ -29,7 +29,8 @@ class SolidWorld(MeetingWorld):
         gravity: Acceleration of gravity [m/s²].
         obstacles: What grains and the surface of the solid touch: rigid things, or bare geometries, see
             `annelid.shapes.Rigid`.
-        dt: Time step of the solid [s], at whose ends solid and grains meet; "auto" takes 2 ms or a little less.
+        dt: Time step of the solid [s], at whose ends solid and grains meet; "auto" takes 2 ms or a little less,
+            and beside free bodies half of it, a quarter... until the solid yields little more than its surface.
         grain_dt: Time step of the grains [s], of which `dt` is a whole multiple; "auto" takes one that suits bed and
             solid.
         controls: Channels of rigid bodies, see `grains.velocity_control`; a solid has those of its actuators.
