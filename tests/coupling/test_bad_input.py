@@ -43,10 +43,10 @@ def test_grains_make_room_for_a_body(how: str) -> None:
     assert np.abs(simulation.solver.readout.grain_velocities(simulation.state)).max() < 2.0
 
 
-def test_holes_wider_than_a_grain_say_where_and_what_would_do() -> None:
-    with pytest.raises(InvalidValue, match=r"holes wider than the radius of a grain.*is at \(.*use a pitch of 0.0237"):
-        dropped(block(pitch=0.03).moved((0.0, 0.0, 0.2)), box())
-    coupling.closing_radii(block(pitch=0.0237), 0.01)
+def test_masses_too_far_apart_for_the_grains_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="grains of 0.01 m would fit through the surface.*use a finer pitch"):
+        dropped(block(pitch=0.15).moved((0.0, 0.0, 0.2)), box())
+    coupling.closing_radii(block(pitch=0.05), 0.01)
 
 
 def test_a_body_without_a_surface_is_refused() -> None:

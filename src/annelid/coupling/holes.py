@@ -1,4 +1,4 @@
-"""Which bodies are too coarse for grains: those with wide holes between surface masses, or parts without a surface."""
+"""How far masses of a surface are apart, and bodies that have parts without a surface."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 
 from annelid.core.errors import InvalidValue
 from annelid.springs import Body, contact_radii
-
-_FIT = 0.98  # of the pitch that would just do, that is proposed
 
 
 def hole_reach(corners: np.ndarray) -> np.ndarray:
@@ -36,25 +34,3 @@ def require_skinned(body: Body) -> None:
             f"{int(bare.sum())} masses, the first of them mass {int(np.flatnonzero(bare)[0])}, belong to parts without "
             "a surface, which grains would fall through: build them from a shape, or leave them out."
         )
-
-
-def require_fine(body: Body, grain_radius: float) -> None:
-    """Refuse a surface whose masses, as the spheres of `springs.contact_radii`, leave holes wider than `grain_radius`.
-
-    What lies between its masses such a surface does not resolve: say where, and what pitch would do.
-    """
-    reach = hole_reach(body.positions[body.triangles])
-    needed = np.zeros(body.mass_count)
-    np.maximum.at(needed, body.triangles, (reach - 0.5 * grain_radius)[:, None])
-    holes = 2.0 * (reach - np.minimum(needed, contact_radii(body))[body.triangles].min(axis=1))
-    widest = int(np.argmax(holes))
-    if holes[widest] <= grain_radius * (1.0 + 1e-9):
-        return
-    where = ", ".join(f"{c:.3g}" for c in body.positions[body.triangles[widest]].mean(axis=0))
-    edges = np.linalg.norm(np.diff(body.positions[body.triangles[widest]], axis=0), axis=1)
-    pitch = float(edges.min()) * grain_radius / float(holes[widest])
-    raise InvalidValue(
-        f"the surface of the body has {int((holes > grain_radius).sum())} holes wider than the radius of a grain, "
-        f"{grain_radius:.3g} m; the widest, {holes[widest]:.3g} m, is at ({where}) m: "
-        f"use a pitch of {_FIT * pitch:.3g} m or less, or larger grains."
-    )

@@ -11,7 +11,7 @@ from annelid.core.numbers import is_number
 from annelid.core.options import require_kind
 from annelid.coupling.division import FINEST, Division, divided
 from annelid.coupling.facets import facets, hole_reaches
-from annelid.coupling.holes import hole_reach, require_fine, require_skinned
+from annelid.coupling.holes import hole_reach, require_skinned
 from annelid.coupling.outline import Outline
 from annelid.shapes import TriangleMesh
 from annelid.shapes.values import as_points, require_positive
@@ -24,6 +24,7 @@ _SMALLEST = 0.02  # how far the surface stands out of the triangles, in radii of
 _FURTHEST = 0.65  # that the surface is from the nearest point, in the same: discs are no wider than a grain
 _STRETCHED = 0.9  # the same once it is stretched
 _LARGEST = 0.7  # radius of a sphere, in the same
+_SURE, _ROUNDS = 1.0e-3, 8  # to which radii are found, in the same, and how often they are looked for
 _TIGHT = 0.6  # half the width of a hole of the stretched surface, in the same
 _SETTLED = 0.3  # how far up from the deepest point between spheres grains lie, of the way to the highest: measured
 
@@ -62,7 +63,6 @@ def meeting_points(body: Body, grain_radius: float, *, stretch: float = STRETCH)
     _require_stretch(stretch)
     closed_surface(body)
     require_skinned(body)
-    require_fine(body, grain_radius)
     return points_on(body, grain_radius, stretch=stretch)
 
 
@@ -80,18 +80,22 @@ def points_on(body: Outline, grain_radius: float, *, stretch: float = STRETCH) -
     _require_stretch(stretch)
     closed_surface(body)
     division = divided(body.triangles, _parts(body, grain_radius, stretch))
-    extents, spans = facets(body.positions, division)
-    holes = hole_reaches(body.positions, division, extents, spans)
-    wide = holes / grain_radius
-    needed = np.maximum(np.maximum(wide - 0.5, stretch * wide - _TIGHT), np.maximum(_level(wide), _SMALLEST))
-    if needed.max() > _LARGEST:
-        raise InvalidValue(
-            f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched by "
-            f"{stretch:.3g}: use a finer pitch or mesh, larger grains, or a smaller stretch."
-        )
-    radii = grain_radius * division.largest(needed)
-    room = np.maximum(grain_radius - radii, 0.0)  # cells of the size of a grain hold all that can touch
-    return Points(division, radii, np.clip(extents, -room, room), spans, holes)
+    wanted, spans = facets(body.positions, division)
+    radii, found = np.zeros(len(division)), np.full(len(division), _SMALLEST)
+    for _ in range(_ROUNDS):  # discs and rods are shorter where spheres are larger
+        radii = np.maximum(radii, found)
+        room = grain_radius * (1.0 - radii)  # cells of the size of a grain hold all that can touch
+        extents = np.clip(wanted, -room, room)
+        holes = hole_reaches(body.positions, division, extents, spans)
+        wide = holes / grain_radius
+        needed = np.maximum(np.maximum(wide - 0.5, stretch * wide - _TIGHT), np.maximum(_level(wide), _SMALLEST))
+        found = division.largest(needed)
+        if (found <= radii + _SURE).all() and found.max() <= _LARGEST:
+            return Points(division, grain_radius * radii, extents, spans, holes)
+    raise InvalidValue(
+        f"grains of {grain_radius:.3g} m would fit through the surface of the body once it is stretched by "
+        f"{stretch:.3g}: use a finer pitch or mesh, larger grains, or a smaller stretch."
+    )
 
 
 def _require_stretch(stretch: float) -> None:
