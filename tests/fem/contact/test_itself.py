@@ -215,6 +215,31 @@ def test_one_piece_touches_itself_only_when_told() -> None:
     assert alone.solver.contacts is None
 
 
+def test_walls_of_a_chamber_that_collapses_touch_and_do_not_cross() -> None:
+    mesh = tet_beam(0.04, 0.03, 0.012, cells=(4, 4, 5))
+    middles = np.abs(mesh.nodes[mesh.tetrahedra].mean(axis=1) - mesh.nodes.mean(axis=0))
+    mesh = TetMesh(mesh.nodes, mesh.tetrahedra[(middles > (0.01, 0.0075, 0.0012)).any(axis=1)])
+    (cavity,) = mesh.cavities()
+    air = fem.Pneumatic(name="air", pressure=(-5e4, 0.0))
+    crossed = []
+    for itself in (False, True):
+        solid = fem.Solid(mesh, SOFT).fix(lambda p: p[:, 0] < p[:, 0].min() + 1e-9)
+        contact = fem.Contact(itself=itself)
+        still = fem.simulation(
+            solid, dt=0.01, gravity=(0.0, 0.0, 0.0), actuators=[air], contact=contact, device="cpu", threads=1
+        )
+        still.controls["air"] = -3e4
+        still.step(2)
+        crossed.append(own_crossings(still.positions(), cavity))
+    assert crossed[0] > 0
+    assert crossed[1] == 0
+    assert own_forces(still)[np.unique(cavity)].any()
+    assert still.solver.contacts is not None
+    assert still.solver.contacts.pairs is not None
+    nodes, walls = still.solver.contacts.pairs.candidates.nodes, np.isin(np.arange(len(mesh.nodes)), cavity)
+    assert (walls[nodes].all(axis=1) | ~walls[nodes].any(axis=1)).all()  # none through a wall
+
+
 def test_pieces_that_begin_in_or_too_near_each_other_are_refused() -> None:
     wrong: Any = "yes"
     with pytest.raises(InvalidValue, match=r"crosses itself at rest, near \(.*itself=False"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from contextlib import suppress
 
 import numpy as np
@@ -132,3 +134,16 @@ def test_parts_of_a_way_end_whatever_leads_somewhere(monkeypatch: pytest.MonkeyP
             forward.settle([1e3])
             ended += tries[-1] == 1e3
     assert 20 < ended < 80
+
+
+def test_what_solves_prints_short_and_is_copied_or_says_how() -> None:
+    robot = trunk()
+    forward, inverse = fem.Forward(robot), fem.Inverse(robot)
+    forward.settle([1.0] * len(robot.actuators))
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(forward)).robot.places(), robot.places())
+    with pytest.raises(TypeError, match="copy the robot, or clone a fem.inverse_simulation"):
+        copy.deepcopy(inverse)
+    cavity = fem.Cavity(hollow(fem.Pneumatic(name="air")).solid.mesh.cavities()[0])
+    for each in (forward, inverse, cavity, fem.Path.at_speed(np.eye(3), 1.0)):
+        assert len(repr(each)) < 150
+        assert "\n" not in repr(each)

@@ -22,6 +22,8 @@ class Candidates:
         faces: Triangles of the surface, shape [t, 3].
         reach: Distance at which contact begins [m].
         device: Where boxes are compared.
+        sides: Piece of the mesh of each node, and which of its closed surfaces the node is on, shape [n, 2]; None where
+            there is one. Surfaces of one piece are apart by its walls and never touch each other.
 
     Attributes:
         numbers: Nodes of the surface, shape [k].
@@ -31,7 +33,8 @@ class Candidates:
         edges_from: The first pair of edges.
     """
 
-    def __init__(self, faces: np.ndarray, reach: float, device: wp.Device) -> None:
+    def __init__(self, faces: np.ndarray, reach: float, device: wp.Device, sides: np.ndarray | None = None) -> None:
+        self._sides = np.zeros((int(faces.max()) + 1, 2), int) if sides is None else sides
         self.faces, self.edges, self.numbers = faces, edges_of(faces), np.unique(faces)
         self._reach, self._margin, self._device = reach, _MARGIN * reach, device
         self._most = max(len(faces), len(self.edges))
@@ -87,9 +90,14 @@ class Candidates:
         most = np.int64(self._most)
         own = most * one[:, 0] + one[:, 1]
         other = most * (most + two[:, 0]) + two[:, 1]
-        near = self._near(nodes, len(one))
+        near = self._near(nodes, len(one)) & ~self._through_walls(nodes)
         self.nodes, self.keys = nodes[near], np.concatenate([own, other])[near]
         self.edges_from = int(near[: len(one)].sum())
+
+    def _through_walls(self, nodes: np.ndarray) -> np.ndarray:
+        """Which pairs are of two surfaces of one piece, shape [p]."""
+        one, two = self._sides[nodes[:, 0]], self._sides[nodes[:, 2]]
+        return np.asarray((one[:, 0] == two[:, 0]) & (one[:, 1] != two[:, 1]))
 
     def _near(self, nodes: np.ndarray, edges_from: int) -> np.ndarray:
         """Which pairs can come within reach where nodes may be, shape [p]: boxes overlap long before."""

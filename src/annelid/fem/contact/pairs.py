@@ -14,11 +14,12 @@ from annelid.core.state import overwrite
 from annelid.fem.contact.candidates import Candidates, pieces_of
 from annelid.fem.contact.sliding import followed_tangents
 from annelid.fem.contact.state import TouchingItself
-from annelid.fem.contact.surface import outer_faces
+from annelid.fem.contact.surface import sides_of
 from annelid.fem.elements import ElementSet
 from annelid.fem.kernels import pairs as kernels
 from annelid.fem.solid import Solid
 from annelid.shapes.surface import friction_between
+from annelid.shapes.tet.topology import flat_triangles
 
 _AT_REST = 0.5  # of the distance at rest of a pair of one piece: its reach is no more
 _LITTLE = 1e-6  # of the blocks on the diagonal: enough that the matrix can be factored where only contact holds a piece
@@ -58,7 +59,7 @@ class Columns:
 
 
 class SurfacePairs(ElementSet):
-    """Contacts of a surface with itself: one element a node of the surface, whose pairs change from step to step.
+    """Contacts of a surface with itself, walls of chambers included: one element a node, whose pairs change each step.
 
     Forces and energies are whole. Of the tangent only blocks on the diagonal fit the pattern of the matrix: all of them
     where many pairs touch, and `add_product` adds what is missing; or a little of them where few do, and `columns` are
@@ -79,12 +80,14 @@ class SurfacePairs(ElementSet):
     few = 100
 
     def __init__(self, solid: Solid, *, reach: float, stiffness: float, skin: float, device: wp.Device) -> None:
-        self.candidates = Candidates(outer_faces(solid), reach + skin, device)
+        self.pieces = pieces_of(solid.elements, solid.node_count)
+        sides = np.column_stack([self.pieces, sides_of(solid)])
+        faces = np.asarray(flat_triangles(solid.boundary), np.int32)
+        self.candidates = Candidates(faces, reach + skin, device, sides)
         self.numbers = self.candidates.numbers
         super().__init__(self.numbers[:, None], device)
         self.reach, self._skin, self._stiffness = reach, skin, stiffness
         self._built = self._friction = friction_between(solid.surface, solid.surface)
-        self.pieces = pieces_of(solid.elements, solid.node_count)
         self._rest = wp.array(solid.nodes, dtype=wp.vec3d, device=device)
         self._starts = wp.zeros(solid.node_count, dtype=wp.vec3d, device=device)
         self._device_numbers = wp.array(self.numbers, dtype=wp.int32, device=device)

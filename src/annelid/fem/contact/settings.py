@@ -43,8 +43,8 @@ class Contact(Checked):
     skin: float = parameter(0.0, "Gap that is kept beside all this [m].", unit="m", least=0.0)
     itself: bool | None = parameter(
         None,
-        "Whether the outer surface touches itself, one piece of the mesh another included; None says so where the "
-        "mesh has several pieces.",
+        "Whether the surface touches itself, walls of chambers and one piece of the mesh another included; None says "
+        "so where the mesh has several pieces.",
     )
     overlapping: Literal["refuse", "push"] = parameter(
         "refuse",

@@ -1,4 +1,4 @@
-"""The outer surface of a solid: what can touch."""
+"""The surface of a solid: what can touch."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ def outer_faces(solid: Solid) -> np.ndarray:
     inner = np.isin(faces[:, :3], np.concatenate([np.zeros(0, int), *hollow])).all(axis=1)
     outer = faces[~inner]
     return np.asarray(flat_triangles(outer), np.int32)
+
+
+def sides_of(solid: Solid) -> np.ndarray:
+    """Which closed surface each node is on, shape [n]: from 1 on the walls of a cavity, 0 elsewhere."""
+    sides = np.zeros(solid.node_count, int)
+    for number, cavity in enumerate(chambers_of(solid)):
+        sides[cavity] = number + 1
+    return sides
 
 
 def outer_nodes(solid: Solid) -> np.ndarray:

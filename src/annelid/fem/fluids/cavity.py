@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidMesh, InvalidValue
 from annelid.shapes.tet.topology import flat_triangles
 from annelid.shapes.topology import edges_of, signed_volumes
 from annelid.shapes.values import Floats, Indices, as_points
 
 
-@dataclass(frozen=True, eq=False)
-class Cavity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Cavity(Brief):
     """A closed surface inside a solid. It takes part in nothing; what acts in it is built upon it.
 
     A triangle of six nodes, three corners and the middles of its sides, counts as the four flat triangles between

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import warp as wp
 from numpy.typing import ArrayLike
 
+from annelid.core.described import Described
 from annelid.core.distinct import distinct_rows
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.options import require_kind, spelled_out
@@ -69,7 +71,7 @@ class Posture:
         robot.weigh()
 
 
-class Forward:
+class Forward(Described):
     """Finds equilibria of a robot.
 
     Args:
@@ -103,6 +105,13 @@ class Forward:
         self._touching = TouchingRobot(robot) if touching is None and robot.touched is not None else touching
         self.dt = dt
         self._pairs = np.zeros((0, 2), int)
+
+    def facts(self) -> Mapping[str, str]:
+        """The robot, and the time of an equilibrium."""
+        return {"of": repr(self.robot), "dt": str(self.dt)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Forward, dt=self.dt), (self.robot, self.settings)
 
     def settle(self, efforts: Mapping[str, float] | ArrayLike | None = None) -> int:
         """Bring the robot to rest; the number of parts in which efforts were applied.
@@ -174,7 +183,7 @@ class Forward:
         return NoEquilibrium(
             f"the robot finds no equilibrium beyond {100 * reached:.3g} % of the way to these efforts "
             f"({', '.join(acting)}): it {does}; it stays in the last equilibrium, {stretch}; exert less, or stiffen "
-            "the solid.",
+            "the solid there: a stiffer material of that region, thicker walls, threads or fabrics.",
             fraction=reached,
             residual=float("nan"),
         )

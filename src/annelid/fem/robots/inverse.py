@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from annelid.core.described import Described
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_whole
 from annelid.core.options import require_kind, spelled_out
@@ -135,7 +136,7 @@ Sink = Callable[[Step], None]
 """What takes the steps of a control: a stream to a file, a pump."""
 
 
-class Inverse:
+class Inverse(Described):
     """Controls a robot.
 
     Args:
@@ -185,6 +186,13 @@ class Inverse:
             self.forward.settle()
         if self._pushing is None:
             self._rehearse()
+
+    def facts(self) -> Mapping[str, str]:
+        """The robot."""
+        return {"of": repr(self.robot)}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("fem.Inverse cannot be copied or pickled: copy the robot, or clone a fem.inverse_simulation.")
 
     def _rehearse(self) -> None:
         """Let the first step find kernels loaded, graphs captured and a factor made; the robot stays where it is."""

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from annelid.core.arrays import as_numbers
+from annelid.core.described import Brief
 from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+@dataclass(frozen=True, eq=False, repr=False)
+class Path(Brief):
     """Points that a target goes to one after the other, straight, each leg in its own time.
 
     Attributes:
