@@ -21,7 +21,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
 )
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body, move_told_body
-from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row, vec14
+from annelid.grains.kernels.sums import ContactSum, added, as_rows, contact_sum, from_rows
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import (
     NEAR,
@@ -211,23 +211,23 @@ def body_total(features: Features) -> wp.Function:
 @wp.func_native(
     """
 #if defined(__CUDA_ARCH__)
-    __shared__ float sums[128 * 14];
-    for (int c = 0; c < 14; ++c) sums[threadIdx.x * 14 + c] = value[c];
+    __shared__ float sums[128 * 17];  // no two threads side by side in one bank
+    for (int c = 0; c < 16; ++c) sums[threadIdx.x * 17 + c] = value.data[c / 4][c % 4];
     __syncthreads();
     for (int half = 64; half > 0; half >>= 1) {
         if (threadIdx.x < half)
-            for (int c = 0; c < 14; ++c) sums[threadIdx.x * 14 + c] += sums[(threadIdx.x + half) * 14 + c];
+            for (int c = 0; c < 16; ++c) sums[threadIdx.x * 17 + c] += sums[(threadIdx.x + half) * 17 + c];
         __syncthreads();
     }
-    wp::vec_t<14, wp::float32> out;
-    for (int c = 0; c < 14; ++c) out[c] = sums[c];
+    wp::mat_t<4, 4, wp::float32> out;
+    for (int c = 0; c < 16; ++c) out.data[c / 4][c % 4] = sums[c];
     return out;
 #else
     return value;
 #endif
 """
 )
-def block_total(value: vec14) -> vec14:
+def block_total(value: wp.mat44) -> wp.mat44:
     """Sum over the threads of a block, in a fixed order; every thread gets it."""
 
 
@@ -246,9 +246,9 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         share = t // wp.static(BODY_BLOCK)
         b = share // bodies.parts
         lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
-        row = block_total(as_row(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
+        rows = block_total(as_rows(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
         if t % wp.static(BODY_BLOCK) == 0:
-            bodies.totals[share] = from_row(row)
+            bodies.totals[share] = from_rows(rows)
 
     @wp.kernel(module="unique", enable_backward=False)
     def move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -267,12 +267,12 @@ def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
         b = wp.tid() // wp.static(BODY_BLOCK)
         lane = wp.tid() % wp.static(BODY_BLOCK)
         told = given(b, lane, step, lists, bodies)
-        row = block_total(as_row(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
+        rows = block_total(as_rows(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
         if lane == 0 and lists.flags[wp.static(HALTED)] == 0:
             if final == 1:
-                move_told(b, step, told, from_row(row), parameters, lists, bodies)
+                move_told(b, step, told, from_rows(rows), parameters, lists, bodies)
             else:
-                foresee(b, step, from_row(row), parameters, lists, bodies)
+                foresee(b, step, from_rows(rows), parameters, lists, bodies)
 
     return sum_bodies, move_bodies, sum_and_move_bodies
 

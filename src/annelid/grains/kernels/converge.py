@@ -34,11 +34,11 @@ from annelid.grains.kernels.layout import (
 )
 from annelid.grains.kernels.maxima import highest, largest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses, grain_quads
-from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads, keep_quads, kept_quads
+from annelid.grains.kernels.program import FAST, FEWER_REGISTERS, REGISTERS, grain_impulses
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.shares import MOVING, SWEEPING, forget_claims, next_rows
-from annelid.grains.kernels.sums import ContactSum, added, as_row, contact_sum, from_row
+from annelid.grains.kernels.simd4 import with_last
+from annelid.grains.kernels.sums import ContactSum, added, as_rows, from_rows
 
 wp.set_module_options({"enable_backward": False})
 
@@ -87,9 +87,10 @@ def close_step(world: int, most: int, parameters: Parameters, lists: Lists):
 @wp.func
 def as_expected(total: ContactSum) -> ContactSum:
     """The sums with what is expected in place of what was: sweeps that follow the first one go on from there."""
-    return contact_sum(
-        total.predicted, total.predicted_angular, total.predicted, total.predicted_angular, total.contacts, total.change
-    )
+    out = total
+    out.impulse = with_last(total.predicted, total.impulse[3])
+    out.angular = with_last(total.predicted_angular, total.angular[3])
+    return out
 
 
 @once
@@ -114,8 +115,8 @@ def grain_sweep(features: Features, *, blended: bool, rows: int = ALL) -> wp.Fun
             total = impulses(i, lane, lanes, 1, final, parameters, grains, lists, bodies)
             if lane == 0:
                 if number % 2 != 0:  # of a pair the second is judged
-                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.change)
-                    if total.change > parameters.tolerance:
+                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.angular[3])
+                    if total.angular[3] > parameters.tolerance:
                         lists.asked[(number + 1) // 2] = 1
                 lists.totals[i] = total
                 look_ahead(i, as_expected(total), parameters, grains, grains_out)
@@ -132,7 +133,7 @@ def solve_share(features: Features, *, blended: bool) -> wp.Function:
 
     What grains bring to a next sweep is left open by the plain one, which is the last of most steps.
     """
-    impulses, look_ahead, world = grain_quads(features, blended=blended), foresee_quads(features), world_of(features)
+    impulses, look_ahead, world = grain_impulses(features, blended=blended), foresee(features), world_of(features)
 
     @wp.func
     def sweep(
@@ -145,13 +146,12 @@ def solve_share(features: Features, *, blended: bool) -> wp.Function:
         for i in range(low, high):
             w = world(i, grains)
             if goes_on(number, w, parameters, lists):  # else grains stay as an even number of sweeps has left them
-                total = impulses(i, 1, final, parameters, grains, lists, bodies)
+                total = impulses(i, 0, 1, 1, final, parameters, grains, lists, bodies)
+                lists.totals[i] = total
+                if number % 2 != 0:  # of a pair the second is judged
+                    highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total.angular[3])
                 if wp.static(blended):
-                    if number % 2 != 0:  # of a pair the second is judged
-                        highest(lists.changes, (number + 1) // 2 * parameters.worlds + w, total[wp.static(CHANGE)])
-                    look_ahead(i, total, parameters, grains, lists, grains_out)
-                else:
-                    highest(lists.changes, w, keep_quads(i, total, lists))
+                    look_ahead(i, as_expected(total), parameters, grains, grains_out)
 
     return sweep
 
@@ -163,7 +163,7 @@ def team_solve(features: Features) -> wp.Function:
     Grains are read from `a` and end there; `b` is used on the way.
     """
     begin, go_on = (solve_share(features, blended=blended) for blended in (False, True))
-    look_ahead, complete = foresee_quads(features), finish_quads(features)
+    look_ahead, complete = foresee(features), finish(features)
     tracked, with_points = features.tracked, features.points
     sums = body_total(features) if tracked else None
     expect = foresee_body(features) if tracked else None
@@ -231,7 +231,7 @@ def team_solve(features: Features) -> wp.Function:
                 rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
                 while rows[0] < rows[1]:
                     for i in range(rows[0], rows[1]):
-                        look_ahead(i, kept_quads(i, lists), parameters, a, lists, b)
+                        look_ahead(i, as_expected(lists.totals[i]), parameters, a, b)
                     rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
                 team_barrier(counter, size, ticket + met + 1)
                 met += 1
@@ -239,7 +239,7 @@ def team_solve(features: Features) -> wp.Function:
         rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
         while rows[0] < rows[1]:
             for i in range(rows[0], rows[1]):
-                complete(i, step, kept_quads(i, lists), parameters, a, lists, a)  # sweeps do not move grains
+                complete(i, step, lists.totals[i], parameters, a, lists, a)  # sweeps do not move grains
             rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
         if wp.static(tracked):
             if rank == 0:
@@ -438,9 +438,9 @@ def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]
         b = share // bodies.parts
         if follows(b, number, parameters, lists, bodies):
             lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
-            row = block_total(as_row(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
+            rows = block_total(as_rows(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
             if t % wp.static(BODY_BLOCK) == 0:
-                bodies.totals[share] = from_row(row)
+                bodies.totals[share] = from_rows(rows)
 
     @wp.kernel(module="unique", enable_backward=False)
     def expect_bodies(step: int, number: int, parameters: Parameters, lists: Lists, bodies: Bodies):
@@ -456,10 +456,10 @@ def expect_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]
         b = wp.tid() // wp.static(BODY_BLOCK)
         if follows(b, number, parameters, lists, bodies):
             lane = wp.tid() % wp.static(BODY_BLOCK)
-            row = block_total(as_row(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
+            rows = block_total(as_rows(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
             if lane == 0:
-                bodies.totals[b] = from_row(row)
-                expect(b, step, as_expected(from_row(row)), parameters, lists, bodies)
+                bodies.totals[b] = from_rows(rows)
+                expect(b, step, as_expected(from_rows(rows)), parameters, lists, bodies)
 
     return sum_shares, expect_bodies, sum_and_expect
 

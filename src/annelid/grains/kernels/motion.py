@@ -19,66 +19,90 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.simd4 import add, mul, put_row, row_of, sub, with_last, xyz  # noqa: F401 (what + means)
 from annelid.grains.kernels.sums import ContactSum
 
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func
-def wrapped(x: float, period: float) -> float:
-    """A coordinate within its period."""
-    out = x
-    if period > 0.0:
-        out = x - period * wp.floor(x / period)
-    return out
+@once
+def free_motion(features: Features) -> wp.Function:
+    """A function `(i, parameters, grains) -> vec4`: what gravity adds to the velocity of a grain in a step [m/s].
+
+    The fourth number is what an angular impulse on it is multiplied by. Both are 0 for guests: others move these.
+    """
+    guests, pull = features.guests, pull_on(features)
+
+    @wp.func
+    def motion(i: int, parameters: Parameters, grains: Grains) -> wp.vec4:
+        radius = row_of(grains.velocities, i)[3]
+        g = pull(i, parameters, grains) * parameters.dt
+        out = wp.vec4(g[0], g[1], g[2], 2.5 * row_of(grains.spins, i)[3] / (radius * radius))
+        if wp.static(guests):
+            if grains.names[i][0] >= parameters.first_guest:
+                out = wp.vec4()
+        return out
+
+    return motion
 
 
 @once
 def foresee(features: Features) -> wp.Function:
     """A function that predicts, between two sweeps, the velocities of grain i at the end of the step."""
-    guests, bouncing, pull = features.guests, features.bouncing, pull_on(features)
-    converging = features.converging
+    bouncing, converging, free = features.bouncing, features.converging, free_motion(features)
 
     @wp.func
     def look_ahead(i: int, total: ContactSum, parameters: Parameters, grains: Grains, grains_out: Grains):
-        v = grains.velocities[i]
-        w = grains.spins[i]
-        share = 2.5 * w[3] / (v[3] * v[3])
-        g = pull(i, parameters, grains) * parameters.dt
-        if wp.static(guests):
-            if grains.names[i][0] >= parameters.first_guest:  # their velocity is that which the step would bring
-                share = 0.0
-                g = wp.vec3()
-        grains_out.positions[i] = grains.positions[i]
-        if wp.static(bouncing):
-            grains_out.starts[i] = grains.starts[i]
-        push, twist = total.impulse, total.angular
+        here = row_of(grains.positions, i)
+        v = row_of(grains.velocities, i)
+        w = row_of(grains.spins, i)
+        gain = free(i, parameters, grains)
         if wp.static(converging):  # contacts count from the first sweep on
-            here = grains.positions[i]
-            grains_out.positions[i] = wp.vec4(here[0], here[1], here[2], wp.max(here[3], total.contacts))
-        grains_out.forecast[i] = wp.vec4(
-            v[0] + g[0] + w[3] * push[0], v[1] + g[1] + w[3] * push[1], v[2] + g[2] + w[3] * push[2], v[3]
-        )
-        grains_out.turning[i] = wp.vec4(w[0] + share * twist[0], w[1] + share * twist[1], w[2] + share * twist[2], w[3])
+            here = with_last(here, wp.max(here[3], total.impulse[3]))
+        put_row(i, here, grains_out.positions)
+        put_row(i, with_last(v + gain + w[3] * total.impulse, v[3]), grains_out.forecast)
+        put_row(i, with_last(w + gain[3] * total.angular, w[3]), grains_out.turning)
+        if wp.static(bouncing):
+            put_row(i, row_of(grains.starts, i), grains_out.starts)
 
     return look_ahead
 
 
 @once
-def watch_lists(features: Features) -> wp.Function:
-    """A function that asks for new lists where grain i has moved too far or is too fast for those there are."""
-    world = world_of(features)
+def wrapping(features: Features) -> wp.Function:
+    """A function `(place, contacts, parameters) -> vec4`: a place within the periods of a bed, and contacts."""
+    periodic = features.periodic
 
     @wp.func
-    def watch(i: int, end: wp.vec3, speed: float, radius: float, parameters: Parameters, grains: Grains, lists: Lists):
+    def within(place: wp.vec4, contacts: float, parameters: Parameters) -> wp.vec4:
+        out = with_last(place, contacts)
+        if wp.static(any(periodic)):
+            for axis in range(3):
+                period = parameters.period[axis]
+                if period > 0.0:
+                    out[axis] = place[axis] - period * wp.floor(place[axis] / period)
+        return out
+
+    return within
+
+
+@once
+def watch_lists(features: Features) -> wp.Function:
+    """A function that asks for new lists where grain i has moved too far or is too fast for those there are."""
+    world, periodic = world_of(features), features.periodic
+
+    @wp.func
+    def watch(i: int, end: wp.vec4, speed: float, radius: float, parameters: Parameters, grains: Grains, lists: Lists):
         dt = parameters.dt
-        old = lists.built[i]
-        away = wp.vec3(end[0] - old[0], end[1] - old[1], end[2] - old[2])
-        for axis in range(3):
-            if parameters.period[axis] > 0.0:
-                away[axis] = away[axis] - parameters.period[axis] * wp.round(away[axis] / parameters.period[axis])
+        built = row_of(lists.built, i)
+        away = xyz(end - built)
+        if wp.static(any(periodic)):
+            for axis in range(3):
+                period = parameters.period[axis]
+                if period > 0.0:
+                    away[axis] = away[axis] - period * wp.round(away[axis] / period)
         number = world(i, grains)
-        allowed = allowance(old, 0.5 * lists.reach[reach_place(wp.static(SKIN), number)])
+        allowed = allowance(built, 0.5 * lists.reach[reach_place(wp.static(SKIN), number)])
         margin = lists.reach[reach_place(wp.static(MARGIN), number)]
         moved = wp.length(away) + parameters.patience * dt * speed > allowed
         if moved or wp.static(APPROACH) * dt * speed > margin:
@@ -94,57 +118,40 @@ def watch_lists(features: Features) -> wp.Function:
 def finish(features: Features) -> wp.Function:
     """A function that moves grain i by a step of a batch, given the sum of its impulses."""
     foresees, guests, bouncing = features.method == "nonsmooth", features.guests, features.bouncing
-    watch, pull = watch_lists(features), pull_on(features)
+    watch, within, free = watch_lists(features), wrapping(features), free_motion(features)
 
     @wp.func
     def move(
         i: int, step: int, total: ContactSum, parameters: Parameters, grains: Grains, lists: Lists, grains_out: Grains
     ):  # fmt: skip
         dt = parameters.dt
-        x = grains.positions[i]
-        v = grains.velocities[i]
-        w = grains.spins[i]
-        share = 2.5 * w[3] / (v[3] * v[3])
-        g = pull(i, parameters, grains) * dt
-        push, twist = total.impulse, total.angular
+        v = row_of(grains.velocities, i)
+        w = row_of(grains.spins, i)
+        gain = free(i, parameters, grains)
+        velocity = with_last(v + (gain + w[3] * total.impulse), v[3])
+        spin = with_last(w + gain[3] * total.angular, w[3])
+        end = row_of(grains.positions, i) + dt * velocity
+        forecast = velocity
+        turning = spin
+        if wp.static(foresees):
+            forecast = with_last(velocity + (gain + w[3] * total.predicted), v[3])
+            turning = with_last(spin + gain[3] * total.predicted_angular, w[3])
+        put_row(i, velocity, grains.velocities)
+        put_row(i, spin, grains.spins)
+        put_row(i, forecast, grains_out.forecast)
+        put_row(i, turning, grains_out.turning)
+        if wp.static(bouncing):
+            put_row(i, velocity, grains_out.starts)
         if wp.static(guests):
             guest = grains.names[i][0] - parameters.first_guest
             if guest >= 0:
-                share = 0.0
-                g = wp.vec3()
-                lists.pushes[3 * guest] = push
-                lists.pushes[3 * guest + 1] = twist
-                lists.pushes[3 * guest + 2] = total.predicted
-                lists.touches[guest] = total.contacts
-        change = wp.vec3(g[0] + w[3] * push[0], g[1] + w[3] * push[1], g[2] + w[3] * push[2])
-        turn = wp.vec3(share * twist[0], share * twist[1], share * twist[2])
-        velocity = wp.vec3(v[0], v[1], v[2]) + change
-        spin = wp.vec3(w[0], w[1], w[2]) + turn
-        grains.velocities[i] = wp.vec4(velocity[0], velocity[1], velocity[2], v[3])
-        if wp.static(bouncing):
-            grains_out.starts[i] = grains.velocities[i]
-        grains.spins[i] = wp.vec4(spin[0], spin[1], spin[2], w[3])
-        path = dt * velocity
-        end = wp.vec3(x[0] + path[0], x[1] + path[1], x[2] + path[2])
-        grains_out.positions[i] = wp.vec4(
-            wrapped(end[0], parameters.period[0]),
-            wrapped(end[1], parameters.period[1]),
-            wrapped(end[2], parameters.period[2]),
-            total.contacts,
-        )
-        if wp.static(foresees):
-            later, later_twist = total.predicted, total.predicted_angular
-            change = wp.vec3(g[0] + w[3] * later[0], g[1] + w[3] * later[1], g[2] + w[3] * later[2])
-            turn = wp.vec3(share * later_twist[0], share * later_twist[1], share * later_twist[2])
-        else:
-            change = wp.vec3()
-            turn = wp.vec3()
-        grains_out.forecast[i] = wp.vec4(
-            velocity[0] + change[0], velocity[1] + change[1], velocity[2] + change[2], v[3]
-        )
-        grains_out.turning[i] = wp.vec4(spin[0] + turn[0], spin[1] + turn[1], spin[2] + turn[2], w[3])
-        speed = wp.length(velocity)
+                lists.pushes[3 * guest] = xyz(total.impulse)
+                lists.pushes[3 * guest + 1] = xyz(total.angular)
+                lists.pushes[3 * guest + 2] = xyz(total.predicted)
+                lists.touches[guest] = total.impulse[3]
+        speed = wp.length(xyz(velocity))
         watch(i, end, speed, v[3], parameters, grains, lists)
+        put_row(i, within(end, total.impulse[3], parameters), grains_out.positions)
         note_divergence(speed, step, lists)
 
     return move

@@ -107,7 +107,29 @@ BEGIN = """
     F hx = 0.0f, hy = 0.0f, hz = 0.0f, kx = 0.0f, ky = 0.0f, kz = 0.0f;
     bool blows = false;
     const F zero = 0.0f, one = 1.0f;
-    @LOOP@
+        const Number* mine = (const Number*)&grains.positions.data[i];
+        const Number* my_motion = (const Number*)&grains.forecast.data[i];
+        const Number* my_turning = (const Number*)&grains.turning.data[i];
+        const Number margin = lists.reach.data[@MARGIN@];
+        @OWN@
+        @FACET@
+        @VARIED@
+        const size_t row = (size_t)i * lists.places;
+#if !defined(__CUDA_ARCH__)
+    // Rows have more room than most need, so that no core guesses where the next begins: it waits for memory else.
+    const size_t later = row + 2 * lists.places;
+    __builtin_prefetch(lists.neighbours.data + later);
+    @AHEAD_OF_TIME@
+#endif
+    const int length = ((const int*)lists.counts.data)[2 * i];
+    const int start = @START@, stride = @STRIDE@;
+#if defined(__CUDA_ARCH__)
+    // Who is in the next group is asked for before this one is done: CUDA cannot tell that its results lie elsewhere.
+    int4 ahead = *(const int4*)(lists.neighbours.data + AT(lists, i, start < length ? start : 0));
+#else
+    if (length == 0) return wp::mat_t<4, 4, wp::float32>(0.0f);
+#endif
+    for (int k = start; k < length; k += stride) {
         // Products that are added within one expression may be fused; CUDA fuses them anywhere. Where both sides of a
         // contact add the same two products in another order, each is a PRODUCT in an expression of its own.
 #if !defined(__CUDA_ARCH__)
@@ -153,57 +175,43 @@ BEGIN = """
         @SCALED@
 """
 
-ROW = """
-        const Number* mine = (const Number*)&grains.positions.data[i];
-        const Number* my_motion = (const Number*)&grains.forecast.data[i];
-        const Number* my_turning = (const Number*)&grains.turning.data[i];
-        const Number margin = lists.reach.data[@MARGIN@];
-        @OWN@
-        @FACET@
-        @VARIED@
-        const size_t row = (size_t)i * lists.places;
-"""
-
-OWN_GROUPS = (
-    ROW
-    + """
-#if !defined(__CUDA_ARCH__)
-    // Rows have more room than most need, so that no core guesses where the next begins: it waits for memory else.
-    const size_t later = row + 2 * lists.places;
-    __builtin_prefetch(lists.neighbours.data + later);
-    @AHEAD_OF_TIME@
-#endif
-    const int length = ((const int*)lists.counts.data)[2 * i];
-    @UNLISTED@
-    const int start = 0, stride = WIDTH;
-#if defined(__CUDA_ARCH__)
-    // Who is in the next group is asked for before this one is done: CUDA cannot tell that its results lie elsewhere.
-    int4 ahead = *(const int4*)(lists.neighbours.data + AT(lists, i, start < length ? start : 0));
-#endif
-    for (int k = start; k < length; k += stride) {
-"""
-)
-NOT_SHARED = {
-    "LOOP": OWN_GROUPS,
-    "OUT": """(void)blows;
-    float out[14] = {
-        sx, sy, sz, tx, ty, tz, sx - hx, sy - hy, sz - hz, tx - kx, ty - ky, tz - kz, touching, worst};""",
-}
 # Rows beside guests are few and their lists long: several threads share one on CUDA.
-BY_LANES = {
-    "LOOP": OWN_GROUPS.replace("start = 0, stride = WIDTH", "start = WIDTH * lane, stride = WIDTH * lanes"),
-    "OUT": f"""
-    {NOT_SHARED["OUT"]}
+SHARED_SUMS = f"""
     const unsigned sharing = {GROUP_OF_LANES};
     for (int hop = lanes >> 1; hop > 0; hop >>= 1) {{
         for (int c = 0; c < 13; ++c) out[c] += __shfl_xor_sync(sharing, out[c], hop);
         out[13] = fmaxf(out[13], __shfl_xor_sync(sharing, out[13], hop));
     }}
-""",
-}
+"""
 
-UNDEFINED = """
-#if !defined(__CUDA_ARCH__)
+END = """
+    wp::mat_t<4, 4, wp::float32> total;  // as a `ContactSum`
+#if defined(__CUDA_ARCH__)
+    (void)blows;
+    float out[14] = {
+        sx, sy, sz, tx, ty, tz, sx - hx, sy - hy, sz - hz, tx - kx, ty - ky, tz - kz, touching, worst};
+    @SHARED_SUMS@
+    for (int c = 0; c < 12; ++c) total.data[c / 3][c % 3] = out[c];
+    total.data[0][3] = out[12]; total.data[1][3] = out[13]; total.data[2][3] = 0.0f; total.data[3][3] = 0.0f;
+#else
+    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
+    Row* rows = (Row*)&total;
+    #define PAIRS(a, b) (MIX(a, b, 0, 2, 4, 6) + MIX(a, b, 1, 3, 5, 7))
+    #define SUMS(a, b, c, d) PAIRS(PAIRS(FOLD(a), FOLD(b)), PAIRS(FOLD(c), FOLD(d)))
+    Four angular = SUMS(tx, ty, tz, zero);
+    angular.w = __builtin_reduce_max(HIGHEST(worst));
+    rows[0] = SUMS(sx, sy, sz, touching);
+    rows[1] = angular;
+    Four push_again = rows[0], turn_again = angular;
+    push_again.w = 0.0f; turn_again.w = 0.0f;
+    if (blows) {
+        push_again -= SUMS(hx, hy, hz, zero);
+        turn_again -= SUMS(kx, ky, kz, zero);
+    }
+    rows[2] = push_again;
+    rows[3] = turn_again;
+    #undef SUMS
+    #undef PAIRS
     #undef MIX
     #undef TURN
     #undef ROW
@@ -231,48 +239,8 @@ UNDEFINED = """
     #undef TAKE
     #undef GIVE
     @FORGET@
-"""
-
-END = (
-    """
-    @OUT@
-"""
-    + UNDEFINED
-    + """
-    wp::vec_t<14, wp::float32> total;
-    for (int c = 0; c < 14; ++c) total[c] = out[c];
     return total;
 """
-)
-
-# On a CPU, as a `ContactSum` lies in memory.
-END_OF_QUADS = (
-    """
-    typedef float Row __attribute__((ext_vector_type(4), aligned(4)));
-    wp::vec_t<16, wp::float32> total;
-    Row* rows = (Row*)&total;
-    #define PAIRS(a, b) (MIX(a, b, 0, 2, 4, 6) + MIX(a, b, 1, 3, 5, 7))
-    #define SUMS(a, b, c, d) PAIRS(PAIRS(FOLD(a), FOLD(b)), PAIRS(FOLD(c), FOLD(d)))
-    Four angular = SUMS(tx, ty, tz, zero);
-    angular.w = __builtin_reduce_max(HIGHEST(worst));
-    rows[0] = SUMS(sx, sy, sz, touching);
-    rows[1] = angular;
-    Four push_again = rows[0], turn_again = angular;
-    push_again.w = 0.0f; turn_again.w = 0.0f;
-    if (blows) {
-        push_again -= SUMS(hx, hy, hz, zero);
-        turn_again -= SUMS(kx, ky, kz, zero);
-    }
-    rows[2] = push_again;
-    rows[3] = turn_again;
-    #undef SUMS
-    #undef PAIRS
-"""
-    + UNDEFINED
-    + """
-    return total;
-"""
-)
 
 # Lists begin with neighbours that are close: see `collect.put_first`.
 SKIPPED = """

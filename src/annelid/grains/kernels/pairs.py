@@ -28,9 +28,8 @@ from annelid.grains.kernels.layout import (
     Parameters,
     contact_horizon,
 )
-from annelid.grains.kernels.quads import vec16
 from annelid.grains.kernels.rows import FORGET, PLACES
-from annelid.grains.kernels.sums import ContactSum, from_row, vec14
+from annelid.grains.kernels.sums import ContactSum, from_rows
 
 wp.set_module_options({"enable_backward": False})
 
@@ -89,8 +88,8 @@ def _bodies_ahead(features: Features) -> str:
     return f"if (((const int*)lists.counts.data)[2 * i + 1] > 0) {{ {asked} }}"
 
 
-def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **more: str) -> str:
-    """The text of a sweep over the neighbours of grain i, with what it ends with."""
+def _text(features: Features, *, blended: bool, rows: int) -> str:
+    """The text of a sweep over the neighbours of grain i."""
     judged = features.judged_by_bodies
     if rows == APART:  # with the same arithmetic, but for what concerns guests
         features = replace(features, guests=False)
@@ -105,7 +104,9 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
     sizes = laws.OWN_SIZE if features.sizes else laws.SAME_SIZE
     parts = {
         "FORGET": FORGET,
-        **(frame.BY_LANES if rows == BESIDE else frame.NOT_SHARED),
+        "SHARED_SUMS": frame.SHARED_SUMS if rows == BESIDE else "",
+        "START": "WIDTH * lane" if rows == BESIDE else "0",
+        "STRIDE": "WIDTH * lanes" if rows == BESIDE else "WIDTH",
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,
@@ -139,8 +140,8 @@ def _text(features: Features, end: str, *, blended: bool, rows: int = ALL, **mor
     kept += ["earlier"] if blended else []
     parts["AHEAD_OF_TIME"] = " ".join(f"FETCH({name})" for name in kept) + _bodies_ahead(features)
     parts |= {part: " ".join(f"{verb}({name})" for name in kept) for part, verb in frame.HELD}
-    text = PLACES + frame.TYPES + frame.BEGIN + laws.NONSMOOTH + end
-    for name, part in (parts | {"UNLISTED": "", **more}).items():
+    text = PLACES + frame.TYPES + frame.BEGIN + laws.NONSMOOTH + frame.END
+    for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
     return text
 
@@ -150,29 +151,18 @@ def pair_impulses(features: Features, *, blended: bool = False, rows: int = ALL)
     """A function `(i, lane, lanes, final, parameters, grains, lists) -> ContactSum`: sums over neighbours of grain i.
 
     What the next step is expected to bring matters in the final sweep of a step alone. Of blended sweeps none is
-    final, and that number says which one it is. `rows` says which rows it is asked for. On CUDA.
+    final, and that number says which one it is. `rows` says which rows it is asked for.
     """
 
-    @wp.func_native(_text(features, frame.END, blended=blended, rows=rows))
-    def row_of_sums(
+    @wp.func_native(_text(features, blended=blended, rows=rows))
+    def rows_of_sums(
         i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
-    ) -> vec14: ...
+    ) -> wp.mat44: ...
 
     @wp.func
     def pairs(
         i: int, lane: int, lanes: int, final: int, parameters: Parameters, grains: Grains, lists: Lists
     ) -> ContactSum:
-        return from_row(row_of_sums(i, lane, lanes, final, parameters, grains, lists))
+        return from_rows(rows_of_sums(i, lane, lanes, final, parameters, grains, lists))
 
     return pairs
-
-
-@once
-def pair_quads(features: Features, *, blended: bool = False) -> wp.Function:
-    """A function `(i, final, parameters, grains, lists) -> vec16`: the same on a CPU, see `kernels.quads`."""
-    unlisted = "if (length == 0) return wp::vec_t<16, wp::float32>(0.0f);"
-
-    @wp.func_native(_text(features, frame.END_OF_QUADS, blended=blended, UNLISTED=unlisted))
-    def quads(i: int, final: int, parameters: Parameters, grains: Grains, lists: Lists) -> vec16: ...
-
-    return quads

@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.layout import Bodies, Features, Grains, Lists, Parameters
 from annelid.grains.kernels.rows import neighbour_place
-from annelid.grains.kernels.sums import ContactSum
+from annelid.grains.kernels.sums import ContactSum, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import clipped
 from annelid.shapes.kernels.surfaces import mixed
@@ -88,9 +88,6 @@ def paper_pairs(features: Features) -> wp.Function:
                         change += projected(n, radius - found[3], start + change, partner, friction, parameters)
                         touching += 1.0
         mass = 1.0 / grains.spins[i][3]
-        total = ContactSum()
-        total.impulse = mass * change
-        total.contacts = touching
-        return total
+        return contact_sum(mass * change, wp.vec3(), wp.vec3(), wp.vec3(), touching, 0.0)
 
     return pairs

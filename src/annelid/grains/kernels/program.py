@@ -32,9 +32,8 @@ from annelid.grains.kernels.layout import (
 )
 from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.pairs import pair_impulses, pair_quads
+from annelid.grains.kernels.pairs import pair_impulses
 from annelid.grains.kernels.paper import paper_pairs
-from annelid.grains.kernels.quads import as_quads, vec16, with_more
 from annelid.grains.kernels.sums import ContactSum, added
 from annelid.grains.kernels.touch import body_impulses
 
@@ -100,35 +99,6 @@ def grain_impulses(features: Features, *, blended: bool = False, rows: int = ALL
 
 
 @once
-def grain_quads(features: Features, *, blended: bool = False) -> wp.Function:
-    """A function `(i, sweeps, final, ...) -> vec16`: the same for a CPU thread, see `kernels.quads`."""
-    if features.method != "nonsmooth":
-        impulses = grain_impulses(features, blended=blended)
-
-        @wp.func
-        def any_quads(
-            i: int, sweeps: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies
-        ) -> vec16:
-            return as_quads(impulses(i, 0, 1, sweeps, final, parameters, grains, lists, bodies))
-
-        return any_quads
-    pairs, with_bodies = pair_quads(features, blended=blended), bool(features.kinds)
-    touch = body_impulses(features, blended=blended) if with_bodies else None
-
-    @wp.func
-    def quads(
-        i: int, sweeps: int, final: int, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies
-    ) -> vec16:
-        total = pairs(i, final, parameters, grains, lists)
-        if wp.static(with_bodies):
-            if lists.counts[i][1] > 0:
-                return with_more(total, touch(i, final, parameters, grains, lists, bodies))
-        return total
-
-    return quads
-
-
-@once
 def sweep_row(features: Features, rows: int) -> wp.Function:
     """A function `(i, lane, lanes, ...)`: one sweep over the contacts of a grain; one that is skipped hands it on."""
     impulses, complete, tolerant = grain_impulses(features, rows=rows), finish(features), features.tolerant
@@ -155,7 +125,7 @@ def sweep_row(features: Features, rows: int) -> wp.Function:
         total = impulses(i, lane, lanes, sweeps, final, parameters, grains, lists, bodies)
         if lane == 0:
             if wp.static(tolerant):
-                highest(lists.reach, wp.static(CHANGES) + turn % 3, total.change)
+                highest(lists.reach, wp.static(CHANGES) + turn % 3, total.angular[3])
             if final == 1:
                 complete(i, step, total, parameters, grains, lists, grains_out)
             else:

@@ -22,6 +22,7 @@ from annelid.grains.kernels.layout import (
     pull_in,
     reach_place,
 )
+from annelid.grains.kernels.simd4 import xyz
 from annelid.grains.kernels.sums import ContactSum
 from annelid.shapes.kernels.spinning import spinning
 
@@ -46,10 +47,10 @@ def foresee_body(features: Features) -> wp.Function:
             turn = bodies.turns[b]
             load = given(b, step, lists, bodies)
             if wp.static(converging):  # contacts count from the first sweep on
-                bodies.contacts[b] = wp.max(bodies.contacts[b], sums.contacts)
-            twist = sums.angular + load[1] * dt
+                bodies.contacts[b] = wp.max(bodies.contacts[b], sums.impulse[3])
+            twist = xyz(sums.angular) + load[1] * dt
             push = (pull(form.world, parameters) + form.inverse_mass * load[0]) * dt
-            bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * sums.impulse
+            bodies.forecast[b] = bodies.velocities[b] + push + form.inverse_mass * xyz(sums.impulse)
             bodies.turning[b] = bodies.spins[b] + spin_by(turn, form.inverse_inertia, twist)
 
     return foresee
@@ -80,11 +81,11 @@ def move_told_body(features: Features) -> wp.Function:
         b: int, step: int, told: mat43, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies
     ):  # fmt: skip
         dt = parameters.dt
-        impulse = sums.impulse
-        angular = sums.angular
+        impulse = xyz(sums.impulse)
+        angular = xyz(sums.angular)
         bodies.forces[b] = impulse / dt
         bodies.torques[b] = angular / dt
-        bodies.contacts[b] = sums.contacts
+        bodies.contacts[b] = sums.impulse[3]
         form = bodies.forms[b]
         velocity = bodies.velocities[b]
         spin = bodies.spins[b]
@@ -96,10 +97,10 @@ def move_told_body(features: Features) -> wp.Function:
             end = turned_in_flight(turn, form.inertia, form.inverse_inertia, spin, dt)
             spin = spun_on(turn, end, form.inertia, form.inverse_inertia, spin)
             push = (pull(form.world, parameters) + form.inverse_mass * told[2]) * dt
-            response = spin_by(turn, form.inverse_inertia, sums.predicted_angular + told[3] * dt)
+            response = spin_by(turn, form.inverse_inertia, xyz(sums.predicted_angular) + told[3] * dt)
             bodies.velocities[b] = velocity
             bodies.spins[b] = spin
-            bodies.forecast[b] = velocity + push + form.inverse_mass * sums.predicted
+            bodies.forecast[b] = velocity + push + form.inverse_mass * xyz(sums.predicted)
             bodies.turning[b] = spin + response
             bodies.places[b] = bodies.places[b] + dt * velocity
             bodies.turns[b] = end

@@ -2,24 +2,19 @@
 
 import warp as wp
 
-wp.set_module_options({"enable_backward": False})
+from annelid.grains.kernels.simd4 import add, with_last  # noqa: F401 (what + means)
 
-vec14 = wp.types.vector(length=14, dtype=wp.float32)
-"""The numbers of a `ContactSum` one after the other, as native code exchanges them."""
+wp.set_module_options({"enable_backward": False})
 
 
 @wp.struct
 class ContactSum:
-    """Each vector lies within 16 bytes: a CPU copies so many at a time, and waits where one lies across two of them."""
+    """Each vector and the number after it are four numbers that a processor reads, adds and writes at once."""
 
-    impulse: wp.vec3  # [N s]
-    contacts: wp.float32
-    angular: wp.vec3  # angular impulse [N m s]
-    change: wp.float32  # largest change of a relative velocity by a sweep [m/s]
-    predicted: wp.vec3  # impulse that the next step is expected to bring [N s]
-    spare: wp.float32
-    predicted_angular: wp.vec3  # [N m s]
-    also_spare: wp.float32
+    impulse: wp.vec4  # [N s], and the number of contacts
+    angular: wp.vec4  # angular impulse [N m s], and the largest change of a relative velocity by a sweep [m/s]
+    predicted: wp.vec4  # impulse that the next step is expected to bring [N s]
+    predicted_angular: wp.vec4  # [N m s]
 
 
 @wp.func
@@ -27,44 +22,36 @@ def contact_sum(
     impulse: wp.vec3, angular: wp.vec3, predicted: wp.vec3, predicted_angular: wp.vec3, contacts: float, change: float
 ) -> ContactSum:
     out = ContactSum()
-    out.impulse = impulse
-    out.angular = angular
-    out.predicted = predicted
-    out.predicted_angular = predicted_angular
-    out.contacts = contacts
-    out.change = change
+    out.impulse = wp.vec4(impulse[0], impulse[1], impulse[2], contacts)
+    out.angular = wp.vec4(angular[0], angular[1], angular[2], change)
+    out.predicted = wp.vec4(predicted[0], predicted[1], predicted[2], 0.0)
+    out.predicted_angular = wp.vec4(predicted_angular[0], predicted_angular[1], predicted_angular[2], 0.0)
     return out
 
 
 @wp.func
 def added(a: ContactSum, b: ContactSum) -> ContactSum:
     """The sums of both, and the larger of the two changes."""
-    return contact_sum(
-        a.impulse + b.impulse,
-        a.angular + b.angular,
-        a.predicted + b.predicted,
-        a.predicted_angular + b.predicted_angular,
-        a.contacts + b.contacts,
-        wp.max(a.change, b.change),
-    )
+    out = ContactSum()
+    out.impulse = a.impulse + b.impulse
+    out.angular = with_last(a.angular + b.angular, wp.max(a.angular[3], b.angular[3]))
+    out.predicted = a.predicted + b.predicted
+    out.predicted_angular = a.predicted_angular + b.predicted_angular
+    return out
 
 
 @wp.func
-def from_row(row: vec14) -> ContactSum:
-    return contact_sum(
-        wp.vec3(row[0], row[1], row[2]),
-        wp.vec3(row[3], row[4], row[5]),
-        wp.vec3(row[6], row[7], row[8]),
-        wp.vec3(row[9], row[10], row[11]),
-        row[12],
-        row[13],
-    )
+def from_rows(rows: wp.mat44) -> ContactSum:
+    """The sums in the four rows that native code exchanges."""
+    out = ContactSum()
+    out.impulse = rows[0]
+    out.angular = rows[1]
+    out.predicted = rows[2]
+    out.predicted_angular = rows[3]
+    return out
 
 
 @wp.func
-def as_row(a: ContactSum) -> vec14:
-    return vec14(
-        a.impulse[0], a.impulse[1], a.impulse[2], a.angular[0], a.angular[1], a.angular[2],
-        a.predicted[0], a.predicted[1], a.predicted[2],
-        a.predicted_angular[0], a.predicted_angular[1], a.predicted_angular[2], a.contacts, a.change,
-    )  # fmt: skip
+def as_rows(a: ContactSum) -> wp.mat44:
+    """These rows."""
+    return wp.matrix_from_rows(a.impulse, a.angular, a.predicted, a.predicted_angular)

@@ -28,8 +28,8 @@ from annelid.grains.kernels.layout import (
     reach_place,
 )
 from annelid.grains.kernels.maxima import highest
-from annelid.grains.kernels.program import close_batch, grain_quads
-from annelid.grains.kernels.quads import CHANGE, finish_quads, foresee_quads
+from annelid.grains.kernels.motion import finish, foresee
+from annelid.grains.kernels.program import close_batch, grain_impulses
 from annelid.grains.kernels.rigid_motion import foresee_body, move_body
 from annelid.grains.kernels.shares import IN_TURN, LISTING, divide_rows, forget_claims, next_rows
 from annelid.grains.kernels.touched import list_touched
@@ -137,7 +137,7 @@ def team_refresh(features: Features) -> wp.Function:
 @once
 def sweep_share(features: Features) -> wp.Function:
     """A function for each member: one sweep over its grains. It returns their largest change of a velocity."""
-    impulses, complete, look_ahead = grain_quads(features), finish_quads(features), foresee_quads(features)
+    impulses, complete, look_ahead = grain_impulses(features), finish(features), foresee(features)
     tolerant = features.tolerant
 
     @wp.func
@@ -147,13 +147,13 @@ def sweep_share(features: Features) -> wp.Function:
     ) -> float:  # fmt: skip
         worst = float(0.0)
         for i in range(low, high):
-            total = impulses(i, sweeps, final, parameters, grains, lists, bodies)
+            total = impulses(i, 0, 1, sweeps, final, parameters, grains, lists, bodies)
             if wp.static(tolerant):
-                worst = wp.max(worst, total[wp.static(CHANGE)])
+                worst = wp.max(worst, total.angular[3])
             if final == 1:
                 complete(i, step, total, parameters, grains, lists, grains_out)
             else:
-                look_ahead(i, total, parameters, grains, lists, grains_out)
+                look_ahead(i, total, parameters, grains, grains_out)
         return worst
 
     return sweep
