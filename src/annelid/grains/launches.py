@@ -11,17 +11,12 @@ from annelid.core.replay import Graphs
 from annelid.grains.kernels import bodies as body_programs
 from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels import converge as solving
+from annelid.grains.kernels import program as programs
 from annelid.grains.kernels import touched as touched_programs
 from annelid.grains.kernels.beside import note_beside
-from annelid.grains.kernels.layout import HALTED, STALE
-from annelid.grains.kernels.program import (
-    divided_sweep_kernels,
-    finish_batch,
-    hand_on_all,
-    list_bodies_kernel,
-    refresh_kernels,
-    sweep_kernel,
-)
+from annelid.grains.kernels.layout import APART, BESIDE, HALTED, STALE, Moment
+from annelid.grains.kernels.phases import BODIES, POINTS, Phase, Step, step_of
+from annelid.grains.kernels.program import finish_batch, hand_on_all
 from annelid.grains.kernels.worlds import call_worlds
 from annelid.grains.model import PATIENCE, Model
 from annelid.grains.workspace import Workspace
@@ -32,6 +27,14 @@ _BLOCK = 128
 _LANES_BESIDE = 8  # threads that share a row beside guests
 _GRAINS_BESIDE = 1024  # that have threads of their own there; more of them take turns
 _NOTING_LANES = 4
+_POINT_BLOCK = 32
+
+
+def moment_of(step: int, sweep: int, turn: int, most: int, final: int) -> Any:
+    """Where a phase stands, see `kernels.layout.Moment`."""
+    moment: Any = Moment()
+    moment.step, moment.sweep, moment.turn, moment.most, moment.final = step, sweep, turn, most, final
+    return moment
 
 
 class Launches:
@@ -119,95 +122,101 @@ class Launches:
     def _kernels(self) -> list[tuple[wp.Kernel, int]]:
         features = self.model.features
         used = [(finish_batch, 1)]
-        used += self._solving_kernels() if features.converging else self._sweep_kernels()
+        used += [kernel for phase in self._step.all for kernel in self._kernels_of(phase)]
+        used += [(solving.next_pair, 1)] if features.converging else []
         used += [(note_beside, _BLOCK)] if self._divided else []
         used += [(hand_on_all, _BLOCK)] if self.companion is not None else []
-        used += [(kernel, _BLOCK) for kernel in refresh_kernels(features, self._list_lanes)]
-        used += [(list_bodies_kernel(features), _BLOCK)] if features.kinds else []
+        used += [(kernel, _BLOCK) for kernel in programs.refresh_kernels(features, self._list_lanes)]
+        used += [(programs.list_bodies_kernel(features), _BLOCK)] if features.kinds else []
         used += [(call_worlds, _BLOCK)] if features.worlds else []
         used += [(cell_programs.count_grains, _BLOCK), (cell_programs.scan_spans, cell_programs.SCAN_BLOCK)]
         if features.tracked:
             used += [(touched_programs.count_chunks, _BLOCK)]
             used += [(touched_programs.scan_chunk_counts, touched_programs.SCAN_BLOCK)]
             used += [(body_programs.note_speeds, _BLOCK)]
-            used += [(kernel, body_programs.BODY_BLOCK) for kernel in body_programs.body_kernels(features)]
-            if features.points:
-                used.append((body_programs.point_kernel(features), 32))
         return used
 
-    def _sweep_kernels(self) -> list[tuple[wp.Kernel, int]]:
+    def _kernels_of(self, phase: Phase) -> list[tuple[wp.Kernel, int]]:
+        """Kernels of a phase and the threads of their blocks."""
         features = self.model.features
-        used = divided_sweep_kernels(features, _LANES_BESIDE) if self._divided else (sweep_kernel(features),)
-        return [(kernel, _SWEEP_BLOCK) for kernel in used]
+        if phase.over == POINTS:
+            return [(programs.point_kernel(features, phase), _POINT_BLOCK)]
+        if phase.over == BODIES:
+            return [(kernel, body_programs.BODY_BLOCK) for kernel in programs.body_kernels(features, phase)]
+        if self._divided and phase.sweeps:
+            return [(kernel, _SWEEP_BLOCK) for kernel in self._divided_kernels(phase)]
+        return [(programs.row_kernel(features, phase), _SWEEP_BLOCK if phase.sweeps else _BLOCK)]
 
-    def _solving_kernels(self) -> list[tuple[wp.Kernel, int]]:
-        features, block = self.model.features, body_programs.BODY_BLOCK
-        if self._divided:
-            sweeps = [*solving.divided_begin_kernels(features, _LANES_BESIDE)]
-            sweeps += solving.divided_follow_kernels(features, _LANES_BESIDE)
+    # --- phases of a step, see `kernels.phases` ---
+
+    @property
+    def _step(self) -> Step:
+        return step_of(self.model.features)
+
+    def _run_phases(self, phases: tuple[Phase, ...], moment: Any, before: Any, after: Any) -> None:
+        """Launch phases one after the other; those over rows read one buffer and write another."""
+        for phase in phases:
+            if phase.over == POINTS:
+                inputs = [moment, self.model.parameters, self.lists, self.bodies]
+                kernel = programs.point_kernel(self.model.features, phase)
+                self._launch(kernel, len(self.bodies.points), inputs, block=_POINT_BLOCK)
+            elif phase.over == BODIES:
+                self._run_over_bodies(phase, moment)
+            else:
+                self._run_over_rows(phase, moment, before, after)
+
+    def _run_over_rows(self, phase: Phase, moment: Any, before: Any, after: Any) -> None:
+        inputs = [moment, self.model.parameters, before, self.lists, self.bodies, after]
+        if self._divided and phase.sweeps:
+            apart, beside = self._divided_kernels(phase)
+            if moment.sweep != self._first:  # with which these rows have gone ahead
+                self._launch_apart(apart, inputs)
+            threads = _LANES_BESIDE * (self.model.guests + _GRAINS_BESIDE)
+            self._launch(beside, threads, [threads, *inputs], block=_SWEEP_BLOCK)
+            wp.get_stream(self.device).wait_stream(self._beside)
         else:
-            sweeps = [solving.begin_kernel(features), solving.follow_kernel(features)]
-        used = [(kernel, _SWEEP_BLOCK) for kernel in sweeps]
-        used += [(solving.complete_kernel(features), _BLOCK), (solving.next_pair, 1)]
-        if features.tracked:
-            used += [(kernel, block) for kernel in solving.expect_kernels(features)]
-        if features.points:
-            used.append((solving.press_kernel(features), 32))
-        return used
+            kernel = programs.row_kernel(self.model.features, phase)
+            block = _SWEEP_BLOCK if phase.sweeps else _BLOCK
+            self._launch(kernel, self.model.count, inputs, block=block)
 
-    def _solve(self, step: int) -> None:
-        """One step whose sweeps go on until it is solved; grains begin and end `here`."""
-        model, lists = self.model, self.lists
-        self._begin_step(step)
-        self._follow_sweep(step, solving.BEGINS)
-        if model.sweeps > 2:
-            wp.capture_while(lists.asked[0:1], while_body=self._go_on, step=step)
-        inputs = [step, model.sweeps, model.parameters, self.there, lists, self.here]
-        self._launch(solving.complete_kernel(model.features), model.count, inputs)
-        if model.features.tracked:
-            _, move, _ = body_programs.body_kernels(model.features)
-            inputs = [step, 1, model.parameters, lists, self.bodies]
-            self._launch(move, self.bodies.count, inputs, block=body_programs.BODY_BLOCK)
+    def _run_over_bodies(self, phase: Phase, moment: Any) -> None:
+        bodies, features, block = self.bodies, self.model.features, body_programs.BODY_BLOCK
+        inputs = [moment, self.model.parameters, self.lists, bodies]
+        add, act, add_and_act = programs.body_kernels(features, phase)
+        # Sums over points look at where other bodies are, so that none may move meanwhile.
+        if phase.sweeps and bodies.parts == 1 and (features.converging or not features.points):
+            self._launch(add_and_act, bodies.count * block, inputs, block=block)
+            return
+        if phase.sweeps:
+            self._launch(add, bodies.count * bodies.parts * block, inputs, block=block)
+        self._launch(act, bodies.count, inputs, block=block)
 
-    def _begin_step(self, step: int) -> None:
-        """The first sweep of a step that converges."""
-        model, features = self.model, self.model.features
-        inputs = [step, model.parameters, self.here, self.lists, self.bodies, self.there]
-        if self._divided:
-            self._sweep_beside(solving.divided_begin_kernels(features, _LANES_BESIDE)[1], inputs)
-        else:
-            self._launch(solving.begin_kernel(features), model.count, inputs, block=_SWEEP_BLOCK)
+    def _take_step(self, step: int, turn: int) -> None:
+        """One step, with its first sweep from the buffer of this turn."""
+        pair, phases, most = (self.here, self.there), self._step, self.model.sweeps
+        first = self._first
+        for sweep in range(max(self._turns, 1)):
+            before, after = pair[(turn + sweep) % 2], pair[1 - (turn + sweep) % 2]
+            moment = self._moment(step, turn, sweep)
+            self._run_phases(phases.follow if sweep else phases.begin, moment, before, after)
+        if self.model.features.converging and most > 2:
+            wp.capture_while(self.lists.asked[0:1], while_body=self._go_on, step=step)
+        if phases.end:
+            self._run_phases(phases.end, moment_of(step, first, 0, most, 1), self.there, self.here)
+
+    def _moment(self, step: int, turn: int, sweep: int) -> Any:
+        """A sweep of a step whose first has this turn."""
+        plain = not self.model.features.converging
+        final = int(plain and sweep == self._turns - 1)
+        return moment_of(step, sweep if plain else self._first, turn + sweep, self.model.sweeps, final)
 
     def _go_on(self, step: int) -> None:
-        """A pair of sweeps that follow the first one of a step."""
-        model, ends = self.model, (self.there, self.here)
+        """A pair of sweeps that follow the first one of a step that converges."""
+        ends = self.there, self.here
         for number in range(2):
-            inputs = [number, model.parameters, ends[number], self.lists, self.bodies, ends[1 - number]]
-            if self._divided:
-                apart, beside = solving.divided_follow_kernels(model.features, _LANES_BESIDE)
-                self._sweep_apart(apart, inputs)
-                self._sweep_beside(beside, inputs)
-            else:
-                self._launch(solving.follow_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
-            self._follow_sweep(step, number)
-        self._launch(solving.next_pair, 1, [model.sweeps, self.lists], block=1)
-
-    def _follow_sweep(self, step: int, number: int) -> None:
-        """Let bodies follow a sweep."""
-        model, lists, bodies = self.model, self.lists, self.bodies
-        features, parameters, block = model.features, model.parameters, body_programs.BODY_BLOCK
-        if features.points:
-            self._launch(
-                solving.press_kernel(features), len(bodies.points), [number, parameters, lists, bodies], block=32
-            )
-        if features.tracked:
-            add, expect, both = solving.expect_kernels(features)
-            inputs = [step, number, parameters, lists, bodies]
-            if bodies.parts == 1:
-                self._launch(both, bodies.count * block, inputs, block=block)
-            else:
-                self._launch(add, bodies.count * bodies.parts * block, [number, parameters, lists, bodies], block=block)
-                self._launch(expect, bodies.count, inputs, block=block)
+            moment = moment_of(step, number, 0, self.model.sweeps, 0)
+            self._run_phases(self._step.follow, moment, ends[number], ends[1 - number])
+        self._launch(solving.next_pair, 1, [self.model.sweeps, self.lists], block=1)
 
     def _enqueue(self, steps: int, looked_at: tuple[int, ...]) -> None:
         """Launch so many steps, and a look at the lists before some of them."""
@@ -245,10 +254,7 @@ class Launches:
             begin(last - first)
         self._go_ahead(first, turn)
         for step in range(first, last):
-            if self.model.features.converging:
-                self._solve(step)
-            else:
-                self._sweep(step, turn)
+            self._take_step(step, turn)
             turn += self._turns
             if step + 1 < last:
                 self._go_ahead(step + 1, turn)
@@ -256,26 +262,6 @@ class Launches:
                 companion(pair[turn % 2])
         if end is not None:
             end(last - first)
-
-    def _sweep(self, step: int, turn: int) -> None:
-        """One step of a number of plain sweeps, by turns from one buffer to the other."""
-        model = self.model
-        for sweep in range(self._turns):
-            inputs = self._sweep_inputs(step, turn, sweep)
-            if self._divided:
-                if sweep > 0:
-                    self._sweep_apart(divided_sweep_kernels(model.features, _LANES_BESIDE)[0], inputs)
-                self._sweep_beside(divided_sweep_kernels(model.features, _LANES_BESIDE)[1], inputs)
-            else:
-                self._launch(sweep_kernel(model.features), model.count, inputs, block=_SWEEP_BLOCK)
-            self._move_bodies(step, int(sweep == self._turns - 1))
-            turn += 1
-
-    def _sweep_inputs(self, step: int, turn: int, sweep: int) -> list[Any]:
-        model, pair = self.model, (self.here, self.there)
-        first, final = int(sweep == 0), int(sweep == self._turns - 1)
-        ends = [pair[turn % 2], self.lists, self.bodies, pair[1 - turn % 2]]
-        return [step, turn, model.sweeps, first, final, model.parameters, *ends]
 
     # --- sweeps in two parts: most grains are apart from guests, and need not wait until these have moved ---
 
@@ -287,23 +273,29 @@ class Launches:
 
     def _go_ahead(self, step: int, turn: int) -> None:
         """Begin a step with the grains that are apart from guests, while someone moves these."""
-        features = self.model.features
-        if self._divided and features.converging:
-            inputs = [step, self.model.parameters, self.here, self.lists, self.bodies, self.there]
-            self._sweep_apart(solving.divided_begin_kernels(features, _LANES_BESIDE)[0], inputs)
-        elif self._divided:
-            inputs = self._sweep_inputs(step, turn, 0)
-            self._sweep_apart(divided_sweep_kernels(features, _LANES_BESIDE)[0], inputs)
+        if self._divided:
+            pair, phase = (self.here, self.there), self._step.begin[0]
+            before, after = pair[turn % 2], pair[1 - turn % 2]
+            inputs = [self._moment(step, turn, 0), self.model.parameters, before, self.lists, self.bodies, after]
+            self._launch_apart(self._divided_kernels(phase)[0], inputs)
 
-    def _sweep_apart(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
+    @property
+    def _first(self) -> int:
+        """Number of the first sweep of a step."""
+        return solving.BEGINS if self.model.features.converging else 0
+
+    def _divided_kernels(self, phase: Phase) -> tuple[wp.Kernel, wp.Kernel]:
+        """A phase that sweeps, over rows apart from guests and over the others."""
+        features, whole = self.model.features, self._step
+        apart, beside = (
+            next(own for own, of_all in zip(part.all, whole.all, strict=True) if of_all is phase)
+            for part in (step_of(features, rows=APART), step_of(features, rows=BESIDE))
+        )
+        return programs.apart_kernel(features, apart), programs.beside_kernel(features, beside, _LANES_BESIDE)
+
+    def _launch_apart(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
         with wp.ScopedStream(self._beside):
             self._launch(kernel, self.model.count, inputs, block=_SWEEP_BLOCK)
-
-    def _sweep_beside(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
-        """The other part; then both are done."""
-        threads = _LANES_BESIDE * (self.model.guests + _GRAINS_BESIDE)
-        self._launch(kernel, threads, [threads, *inputs], block=_SWEEP_BLOCK)
-        wp.get_stream(self.device).wait_stream(self._beside)
 
     def _call_worlds(self, step: int) -> None:
         """Let lists wait that are not to be looked at in this step, where worlds began at different times."""
@@ -311,25 +303,10 @@ class Launches:
             self.lists.flags[STALE : STALE + 1].zero_()
             self._launch(call_worlds, self.model.world_count, [step, PATIENCE, self.begun, self.lists])
 
-    def _move_bodies(self, step: int, final: int) -> None:
-        model, count = self.model, self.bodies.count
-        if not model.features.tracked:
-            return
-        if model.features.points:
-            arguments = [final, model.parameters, self.lists, self.bodies]
-            self._launch(body_programs.point_kernel(model.features), len(self.bodies.points), arguments, block=32)
-        add, move, add_and_move = body_programs.body_kernels(model.features)
-        block, arguments = body_programs.BODY_BLOCK, [step, final, model.parameters, self.lists, self.bodies]
-        if self.bodies.parts == 1 and not model.features.points:  # whose sums look at where other bodies are
-            self._launch(add_and_move, count * block, arguments, block=block)
-        else:
-            self._launch(add, count * self.bodies.parts * block, [self.lists, self.bodies], block=block)
-            self._launch(move, count, arguments, block=block)
-
     def _refresh(self, grains: Any) -> None:
         """Sort the grains of worlds whose lists are stale, and make these."""
         model, lists, n = self.model, self.lists, self.model.count
-        keep, bring, list_grains = refresh_kernels(model.features, self._list_lanes)
+        keep, bring, list_grains = programs.refresh_kernels(model.features, self._list_lanes)
         cells = model.world_count * model.parameters.cell_count
         spans = model.world_count * -(-model.parameters.cell_count // cell_programs.SCAN_SPAN)
         self._launch(keep, n * self._list_lanes, [grains, lists, self.old, self.kept])
@@ -356,7 +333,7 @@ class Launches:
         model, lists = self.model, self.lists
         if model.features.kinds:
             arguments = [model.parameters, grains, self.kept, lists, self.bodies]
-            self._launch(list_bodies_kernel(model.features), model.count, arguments)
+            self._launch(programs.list_bodies_kernel(model.features), model.count, arguments)
         if model.features.tracked:
             threads = self.bodies.count * self.bodies.chunks * touched_programs.LANES
             block = touched_programs.SCAN_BLOCK

@@ -4,13 +4,11 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import body_speed
-from annelid.grains.kernels.commands import block_given
 from annelid.grains.kernels.layout import (
     APPROACH,
     FASTEST,
     FLAGS,
     FREE,
-    HALTED,
     MARGIN,
     Bodies,
     Features,
@@ -20,8 +18,7 @@ from annelid.grains.kernels.layout import (
     pull_in,
     reach_place,
 )
-from annelid.grains.kernels.rigid_motion import foresee_body, move_body, move_told_body
-from annelid.grains.kernels.sums import ContactSum, added, as_rows, contact_sum, from_rows
+from annelid.grains.kernels.sums import ContactSum, added, contact_sum
 from annelid.grains.kernels.surfaces import surface_gap
 from annelid.grains.kernels.touch import (
     NEAR,
@@ -229,65 +226,6 @@ def body_total(features: Features) -> wp.Function:
 )
 def block_total(value: wp.mat44) -> wp.mat44:
     """Sum over the threads of a block, in a fixed order; every thread gets it."""
-
-
-@once
-def body_kernels(features: Features) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
-    """Sum the contacts of each body, one block a share of them, and then move the bodies (CUDA); or both at once.
-
-    Where a block sums all contacts of a body, its first thread may as well move it.
-    """
-    total, foresee, move = body_total(features), foresee_body(features), move_body(features)
-    given, move_told = block_given(features), move_told_body(features)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def sum_bodies(lists: Lists, bodies: Bodies):
-        t = wp.tid()
-        share = t // wp.static(BODY_BLOCK)
-        b = share // bodies.parts
-        lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
-        rows = block_total(as_rows(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
-        if t % wp.static(BODY_BLOCK) == 0:
-            bodies.totals[share] = from_rows(rows)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-        b = wp.tid()
-        if lists.flags[wp.static(HALTED)] == 0:
-            sums = ContactSum()
-            for share in range(b * bodies.parts, (b + 1) * bodies.parts):
-                sums = added(sums, bodies.totals[share])
-            if final == 1:
-                move(b, step, sums, parameters, lists, bodies)
-            else:
-                foresee(b, step, sums, parameters, lists, bodies)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def sum_and_move_bodies(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-        b = wp.tid() // wp.static(BODY_BLOCK)
-        lane = wp.tid() % wp.static(BODY_BLOCK)
-        told = given(b, lane, step, lists, bodies)
-        rows = block_total(as_rows(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
-        if lane == 0 and lists.flags[wp.static(HALTED)] == 0:
-            if final == 1:
-                move_told(b, step, told, from_rows(rows), parameters, lists, bodies)
-            else:
-                foresee(b, step, from_rows(rows), parameters, lists, bodies)
-
-    return sum_bodies, move_bodies, sum_and_move_bodies
-
-
-@once
-def point_kernel(features: Features) -> wp.Kernel:
-    """Contacts of all points (CUDA)."""
-    press = point_contacts(features)
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def press_points(final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-        if lists.flags[wp.static(HALTED)] == 0:
-            press(wp.tid(), final, parameters, lists, bodies)
-
-    return press_points
 
 
 @wp.kernel(module="unique", enable_backward=False)

@@ -219,6 +219,28 @@ class Parameters:
 
 
 @wp.struct
+class Moment:
+    """Where a phase of a step stands."""
+
+    step: wp.int32  # of the batch
+    sweep: wp.int32  # of the step; those that converge begin with `converge.BEGINS`
+    turn: wp.int32  # number of the sweep in the batch
+    most: wp.int32  # sweeps of a step
+    final: wp.int32  # 1 where grains or bodies are moved, after or by the last sweep of a step, else 0
+
+
+@wp.func
+def moment_of(step: int, sweep: int, turn: int, most: int, final: int) -> Moment:
+    moment = Moment()
+    moment.step = step
+    moment.sweep = sweep
+    moment.turn = turn
+    moment.most = most
+    moment.final = final
+    return moment
+
+
+@wp.struct
 class Grains:
     """What changes, in the order of cells; one more than there are grains: a ghost far away fills up lists."""
 

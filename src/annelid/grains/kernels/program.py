@@ -1,17 +1,18 @@
-"""The launches of a step on CUDA, and what they share with the team of CPU threads."""
+"""The kernels of a step on CUDA: of its phases, of making lists, and of what ends a batch."""
+
+from typing import Any
 
 import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import set_allowance
+from annelid.grains.kernels.bodies import BODY_BLOCK, block_total, body_total
 from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
-from annelid.grains.kernels.hertz import hertz_bodies, hertz_pairs
+from annelid.grains.kernels.commands import block_given, mat43
+from annelid.grains.kernels.converge import in_pair, world_of_point
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
-    ALL,
-    APART,
-    BESIDE,
     BUILDS,
     CHANGES,
     DONE,
@@ -25,17 +26,17 @@ from annelid.grains.kernels.layout import (
     Features,
     Grains,
     Lists,
+    Moment,
     Parameters,
     is_stale,
+    moment_of,
     reach_place,
     world_of,
 )
 from annelid.grains.kernels.maxima import highest
-from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.pairs import pair_impulses
-from annelid.grains.kernels.paper import paper_pairs
-from annelid.grains.kernels.sums import ContactSum, added
-from annelid.grains.kernels.touch import body_impulses
+from annelid.grains.kernels.phases import Phase
+from annelid.grains.kernels.rigid_motion import given_if_final
+from annelid.grains.kernels.sums import ContactSum, added, as_rows, from_rows
 
 wp.set_module_options({"enable_backward": False})
 
@@ -65,152 +66,167 @@ def close_batch(done: int, last: int, lists: Lists):
         lists.reach[wp.static(CHANGES) + turn] = 0.0
 
 
-@once
-def grain_impulses(features: Features, *, blended: bool = False, rows: int = ALL) -> wp.Function:
-    """A function `(i, lane, lanes, sweeps, final, ...) -> ContactSum`: all contacts of a grain, by the method.
-
-    Of blended sweeps, see `kernels.converge`, none is final, and that number says which one it is.
-    """
-    with_bodies, paper = bool(features.kinds) and features.method != "paper", features.method == "paper"
-    if features.method == "nonsmooth":
-        pairs = pair_impulses(features, blended=blended, rows=rows)
-        touch = body_impulses(features, blended=blended) if with_bodies else None
-    else:
-        pairs = (hertz_pairs if features.method == "hertz" else paper_pairs)(features)
-        touch = hertz_bodies(features) if with_bodies else None
-
-    @wp.func
-    def impulses(
-        i: int, lane: int, lanes: int, sweeps: int, final: int, parameters: Parameters, grains: Grains, lists: Lists,
-        bodies: Bodies,
-    ) -> ContactSum:  # fmt: skip
-        total = ContactSum()
-        if wp.static(paper):
-            if lane == 0:
-                total = pairs(i, sweeps, parameters, grains, lists, bodies)
-        else:
-            total = pairs(i, lane, lanes, final, parameters, grains, lists)
-        if wp.static(with_bodies):
-            if lane == 0 and lists.counts[i][1] > 0:
-                total = added(total, touch(i, final, parameters, grains, lists, bodies))
-        return total
-
-    return impulses
+# --- kernels of phases ---
 
 
 @once
-def sweep_row(features: Features, rows: int) -> wp.Function:
-    """A function `(i, lane, lanes, ...)`: one sweep over the contacts of a grain; one that is skipped hands it on."""
-    impulses, complete, tolerant = grain_impulses(features, rows=rows), finish(features), features.tolerant
-    bouncing = features.bouncing
-    look_ahead = foresee(features)
+def _row(features: Features, phase: Phase) -> wp.Function:
+    """A function `(i, lane, lanes, moment, ...)`: what a phase does with a row; one that is left out is handed on."""
+    act, takes, world, hands_on = phase.act, phase.takes, world_of(features), phase.hands_on
+    tolerant, bouncing = features.tolerant and phase.sweeps, features.bouncing
 
     @wp.func
-    def sweep(
-        i: int, lane: int, lanes: int, step: int, turn: int, sweeps: int, first: int, final: int,
-        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+    def row(
+        i: int, lane: int, lanes: int, moment: Moment, parameters: Parameters, grains: Grains, lists: Lists,
+        bodies: Bodies, grains_out: Grains,
     ):  # fmt: skip
         skip = lists.flags[wp.static(HALTED)] == 1
         if wp.static(tolerant):
-            before = lists.reach[wp.static(CHANGES) + (turn + 2) % 3]
-            if first == 0 and final == 0 and before <= parameters.tolerance:
+            before = lists.reach[wp.static(CHANGES) + (moment.turn + 2) % 3]
+            if moment.sweep > 0 and moment.final == 0 and before <= parameters.tolerance:
                 skip = True
-                highest(lists.reach, wp.static(CHANGES) + turn % 3, before)
+                highest(lists.reach, wp.static(CHANGES) + moment.turn % 3, before)
         if skip:
-            if lane == 0:
-                hand_back(i, grains, grains_out)
-                if wp.static(bouncing):
-                    grains_out.starts[i] = grains.starts[i]
+            if wp.static(hands_on):
+                if lane == 0:
+                    hand_back(i, grains, grains_out)
+                    if wp.static(bouncing):
+                        grains_out.starts[i] = grains.starts[i]
             return
-        total = impulses(i, lane, lanes, sweeps, final, parameters, grains, lists, bodies)
-        if lane == 0:
-            if wp.static(tolerant):
-                highest(lists.reach, wp.static(CHANGES) + turn % 3, total.angular[3])
-            if final == 1:
-                complete(i, step, total, parameters, grains, lists, grains_out)
-            else:
-                look_ahead(i, total, parameters, grains, grains_out)
+        now = moment_of(moment.step, in_pair(moment.sweep, lists), moment.turn, moment.most, moment.final)
+        if takes(world(i, grains), now, parameters, lists):
+            act(i, lane, lanes, now, parameters, grains, lists, bodies, grains_out)
 
-    return sweep
+    return row
 
 
-@once
-def note_sweep(features: Features) -> wp.Function:
-    """A function that one thread of a sweep calls."""
-    tolerant = features.tolerant
-
-    @wp.func
-    def note(step: int, turn: int, lists: Lists):
-        if wp.static(tolerant):
-            lists.reach[wp.static(CHANGES) + (turn + 1) % 3] = 0.0
-        if lists.flags[wp.static(HALTED)] == 0:
-            lists.flags[wp.static(DONE)] = step + 1
-
-    return note
+def _compiled(phase: Phase, registers: int) -> dict[str, Any]:
+    """How a phase over rows is compiled."""
+    return {"module_options": FAST, "cuda_max_registers": registers} if phase.sweeps else {}
 
 
 @once
-def sweep_kernel(features: Features) -> wp.Kernel:
-    """One sweep over all grains (CUDA), a thread each."""
-    row, note = sweep_row(features, ALL), note_sweep(features)
+def row_kernel(features: Features, phase: Phase) -> wp.Kernel:
+    """A phase over all rows, a thread a row."""
+    row, note = _row(features, phase), phase.note
 
-    @wp.kernel(
-        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
-    )
-    def sweep(
-        step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains,
-        lists: Lists, bodies: Bodies, grains_out: Grains,
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, **_compiled(phase, REGISTERS))
+    def all_rows(
+        moment: Moment, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
     ):  # fmt: skip
         i = wp.tid()
-        if i == 0:
-            note(step, turn, lists)
-        row(i, 0, 1, step, turn, sweeps, first, final, parameters, grains, lists, bodies, grains_out)
+        if wp.static(note is not None):
+            note(i, moment, parameters, lists)
+        row(i, 0, 1, moment, parameters, grains, lists, bodies, grains_out)
 
-    return sweep
+    return all_rows
 
 
 @once
-def divided_sweep_kernels(features: Features, lanes: int) -> tuple[wp.Kernel, wp.Kernel]:
-    """A sweep in two parts that can be taken side by side (CUDA): grains apart from guests, and guests with the others.
+def apart_kernel(features: Features, phase: Phase) -> wp.Kernel:
+    """A phase over rows that are apart from guests, a thread a row."""
+    row, note = _row(features, phase), phase.note
 
-    A thread takes a row of the first part. Of the second, which `threads` take by turns, `lanes` of them share one.
-    """
-    apart, beside, note = sweep_row(features, APART), sweep_row(features, BESIDE), note_sweep(features)
-
-    @wp.kernel(
-        module="unique",
-        enable_backward=False,
-        grid_stride=False,
-        module_options=FAST,
-        cuda_max_registers=FEWER_REGISTERS,
-    )
-    def sweep_apart(
-        step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters, grains: Grains,
-        lists: Lists, bodies: Bodies, grains_out: Grains,
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, **_compiled(phase, FEWER_REGISTERS))
+    def rows_apart(
+        moment: Moment, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
     ):  # fmt: skip
         i = wp.tid()
-        if i == 0:
-            note(step, turn, lists)
+        if wp.static(note is not None):
+            note(i, moment, parameters, lists)
         if lists.beside[i] == 0:
-            apart(i, 0, 1, step, turn, sweeps, first, final, parameters, grains, lists, bodies, grains_out)
+            row(i, 0, 1, moment, parameters, grains, lists, bodies, grains_out)
 
-    @wp.kernel(
-        module="unique", enable_backward=False, grid_stride=False, module_options=FAST, cuda_max_registers=REGISTERS
-    )
-    def sweep_beside(
-        threads: int, step: int, turn: int, sweeps: int, first: int, final: int, parameters: Parameters,
-        grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+    return rows_apart
+
+
+@once
+def beside_kernel(features: Features, phase: Phase, lanes: int) -> wp.Kernel:
+    """A phase over guests and the rows beside them, which `threads` take by turns; `lanes` of them share one."""
+    row = _row(features, phase)
+
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, **_compiled(phase, REGISTERS))
+    def rows_beside(
+        threads: int, moment: Moment, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
+        grains_out: Grains,
     ):  # fmt: skip
         t = wp.tid()
-        lane = t % wp.static(lanes)
         for r in range(t // wp.static(lanes), lists.beside_count[0], threads // wp.static(lanes)):
             i = lists.beside_rows[r]
-            beside(
-                i, lane, wp.static(lanes), step, turn, sweeps, first, final, parameters, grains, lists, bodies,
-                grains_out,
-            )  # fmt: skip
+            row(i, t % wp.static(lanes), wp.static(lanes), moment, parameters, grains, lists, bodies, grains_out)
 
-    return sweep_apart, sweep_beside
+    return rows_beside
+
+
+@once
+def point_kernel(features: Features, phase: Phase) -> wp.Kernel:
+    """A phase over the points of bodies, a thread a point."""
+    act, takes = phase.act, phase.takes
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def all_points(moment: Moment, parameters: Parameters, lists: Lists, bodies: Bodies):
+        p = wp.tid()
+        now = moment_of(moment.step, in_pair(moment.sweep, lists), moment.turn, moment.most, moment.final)
+        if lists.flags[wp.static(HALTED)] == 0 and takes(world_of_point(p, bodies), now, parameters, lists):
+            act(p, now, parameters, lists, bodies)
+
+    return all_points
+
+
+@once
+def body_kernels(features: Features, phase: Phase) -> tuple[wp.Kernel, wp.Kernel, wp.Kernel]:
+    """Sum the contacts of each body, one block a share of them; a phase over all bodies; or both at once.
+
+    Where a block sums all contacts of a body, its first thread may as well go on with it.
+    """
+    total, given, found = body_total(features), block_given(features), given_if_final(features)
+    act, takes, commands = phase.act, phase.takes, not features.converging
+
+    @wp.func
+    def follows(b: int, moment: Moment, parameters: Parameters, lists: Lists, bodies: Bodies) -> bool:
+        return lists.flags[wp.static(HALTED)] == 0 and takes(bodies.forms[b].world, moment, parameters, lists)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_bodies(moment: Moment, parameters: Parameters, lists: Lists, bodies: Bodies):
+        t = wp.tid()
+        share = t // wp.static(BODY_BLOCK)
+        b = share // bodies.parts
+        now = moment_of(moment.step, in_pair(moment.sweep, lists), moment.turn, moment.most, moment.final)
+        if follows(b, now, parameters, lists, bodies):
+            lane = t - b * bodies.parts * wp.static(BODY_BLOCK)
+            rows = block_total(as_rows(total(b, lane, bodies.parts * wp.static(BODY_BLOCK), lists, bodies)))
+            if t % wp.static(BODY_BLOCK) == 0:
+                bodies.totals[share] = from_rows(rows)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def all_bodies(moment: Moment, parameters: Parameters, lists: Lists, bodies: Bodies):
+        b = wp.tid()
+        now = moment_of(moment.step, in_pair(moment.sweep, lists), moment.turn, moment.most, moment.final)
+        if follows(b, now, parameters, lists, bodies):
+            sums = ContactSum()
+            for share in range(b * bodies.parts, (b + 1) * bodies.parts):
+                sums = added(sums, bodies.totals[share])
+            act(b, now, found(b, now, lists, bodies), sums, parameters, lists, bodies)
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def sum_and_act(moment: Moment, parameters: Parameters, lists: Lists, bodies: Bodies):
+        b = wp.tid() // wp.static(BODY_BLOCK)
+        lane = wp.tid() % wp.static(BODY_BLOCK)
+        now = moment_of(moment.step, in_pair(moment.sweep, lists), moment.turn, moment.most, moment.final)
+        if follows(b, now, parameters, lists, bodies):
+            told = mat43()
+            if wp.static(commands):
+                told = given(b, lane, now.step, lists, bodies)
+            rows = block_total(as_rows(total(b, lane, wp.static(BODY_BLOCK), lists, bodies)))
+            if lane == 0:
+                sums = from_rows(rows)
+                bodies.totals[b] = sums
+                act(b, now, told, sums, parameters, lists, bodies)
+
+    return sum_bodies, all_bodies, sum_and_act
+
+
+# --- making lists ---
 
 
 @once

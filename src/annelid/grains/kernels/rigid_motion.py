@@ -18,6 +18,7 @@ from annelid.grains.kernels.layout import (
     Bodies,
     Features,
     Lists,
+    Moment,
     Parameters,
     pull_in,
     reach_place,
@@ -57,23 +58,27 @@ def foresee_body(features: Features) -> wp.Function:
 
 
 @once
-def move_body(features: Features) -> wp.Function:
-    """A function that advances a body by a step of a batch, given what touched it."""
-    given, move_told = given_to(features), move_told_body(features)
+def given_if_final(features: Features) -> wp.Function:
+    """A function `(b, moment, ...) -> mat43`: what a body is given, see `given_to`, where it is about to be moved."""
+    given = given_to(features)
 
     @wp.func
-    def move(b: int, step: int, sums: ContactSum, parameters: Parameters, lists: Lists, bodies: Bodies):
+    def found(b: int, moment: Moment, lists: Lists, bodies: Bodies) -> mat43:
         told = mat43()
-        if bodies.forms[b].motion != wp.static(FIXED):
-            told = given(b, step, lists, bodies)
-        move_told(b, step, told, sums, parameters, lists, bodies)
+        if moment.final == 1:
+            if bodies.forms[b].motion != wp.static(FIXED):
+                told = given(b, moment.step, lists, bodies)
+        return told
 
-    return move
+    return found
 
 
 @once
 def move_told_body(features: Features) -> wp.Function:
-    """As `move_body`, of a body that is told what it is given in this step and in the next, see `given_to`."""
+    """A function that advances a body by a step of a batch, given what touched it.
+
+    `told` is what it is given in this step and in the next, see `given_to`.
+    """
     pull = pull_in(features)
 
     @wp.func

@@ -5,10 +5,10 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.core.launch import team_barrier, team_range
 from annelid.grains.kernels.allowances import body_speed, is_away, set_allowance
-from annelid.grains.kernels.bodies import body_total, point_contacts
+from annelid.grains.kernels.bodies import body_total
 from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
-from annelid.grains.kernels.converge import team_solve
+from annelid.grains.kernels.converge import BEGINS, as_expected, close_step, more_follow, world_of_point
 from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     APPROACH,
@@ -18,20 +18,24 @@ from annelid.grains.kernels.layout import (
     HALTED,
     LIMIT,
     MARGIN,
+    RESIDUAL,
     STALE,
     Bodies,
     Features,
     Grains,
     Lists,
+    Moment,
     Parameters,
     is_stale,
+    moment_of,
     reach_place,
+    world_of,
 )
-from annelid.grains.kernels.maxima import highest
-from annelid.grains.kernels.motion import finish, foresee
-from annelid.grains.kernels.program import close_batch, grain_impulses
-from annelid.grains.kernels.rigid_motion import foresee_body, move_body
-from annelid.grains.kernels.shares import IN_TURN, LISTING, divide_rows, forget_claims, next_rows
+from annelid.grains.kernels.motion import foresee
+from annelid.grains.kernels.phases import BODIES, POINTS, Phase, step_of
+from annelid.grains.kernels.program import close_batch
+from annelid.grains.kernels.rigid_motion import given_if_final
+from annelid.grains.kernels.shares import IN_TURN, LISTING, MOVING, SWEEPING, divide_rows, forget_claims, next_rows
 from annelid.grains.kernels.touched import list_touched
 
 wp.set_module_options({"enable_backward": False})
@@ -134,60 +138,111 @@ def team_refresh(features: Features) -> wp.Function:
     return refresh
 
 
+# --- the phases of a step, see `phases` ---
+
+
 @once
-def sweep_share(features: Features) -> wp.Function:
-    """A function for each member: one sweep over its grains. It returns their largest change of a velocity."""
-    impulses, complete, look_ahead = grain_impulses(features), finish(features), foresee(features)
-    tolerant = features.tolerant
+def _rows_phase(features: Features, phase: Phase) -> wp.Function:
+    """A function for each member: what a phase does with rows, of which members take some by turns."""
+    act, takes, world = phase.act, phase.takes, world_of(features)
 
     @wp.func
-    def sweep(
-        low: int, high: int, step: int, sweeps: int, final: int, parameters: Parameters, grains: Grains, lists: Lists,
-        bodies: Bodies, grains_out: Grains,
-    ) -> float:  # fmt: skip
-        worst = float(0.0)
-        for i in range(low, high):
-            total = impulses(i, 0, 1, sweeps, final, parameters, grains, lists, bodies)
-            if wp.static(tolerant):
-                worst = wp.max(worst, total.angular[3])
-            if final == 1:
-                complete(i, step, total, parameters, grains, lists, grains_out)
-            else:
-                look_ahead(i, total, parameters, grains, grains_out)
-        return worst
+    def go(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, use: int, moment: Moment,
+        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
+    ) -> int:  # fmt: skip
+        rows = next_rows(use, rank, size, shares, claims)
+        while rows[0] < rows[1]:
+            for i in range(rows[0], rows[1]):
+                if takes(world(i, grains), moment, parameters, lists):
+                    act(i, 0, 1, moment, parameters, grains, lists, bodies, grains_out)
+            rows = next_rows(use, rank, size, shares, claims)
+        return ticket
 
-    return sweep
+    return go
 
 
 @once
-def sum_and_move(features: Features) -> wp.Function:
-    """A function for one thread: sum what touches each body, and move all of them or predict their motion."""
-    sums, foresee, move = body_total(features), foresee_body(features), move_body(features)
+def _points_phase(features: Features, phase: Phase) -> wp.Function:
+    """The same with points of bodies, a share of them."""
+    act, takes = phase.act, phase.takes
 
     @wp.func
-    def move_all(step: int, final: int, parameters: Parameters, lists: Lists, bodies: Bodies):
-        for b in range(bodies.count):
-            bodies.totals[b] = sums(b, 0, 1, lists, bodies)
-        for b in range(bodies.count):
-            if final == 1:
-                move(b, step, bodies.totals[b], parameters, lists, bodies)
-            else:
-                foresee(b, step, bodies.totals[b], parameters, lists, bodies)
+    def go(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, use: int, moment: Moment,
+        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
+    ) -> int:  # fmt: skip
+        points = team_range(rank, size, bodies.points.shape[0], 1)
+        for p in range(points[0], points[1]):
+            if takes(world_of_point(p, bodies), moment, parameters, lists):
+                act(p, moment, parameters, lists, bodies)
+        return ticket
 
-    return move_all
+    return go
 
 
 @once
-def team_step(features: Features) -> wp.Function:
-    """A function for each member: the sweeps of one step. It returns their number; each meets at `barriers(features)`.
+def _bodies_phase(features: Features, phase: Phase) -> wp.Function:
+    """The same with bodies, which are few: one member takes all of them, after rows and points."""
+    sums, given = body_total(features), given_if_final(features)
+    act, takes, summed = phase.act, phase.takes, phase.sweeps
+
+    @wp.func
+    def go(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, use: int, moment: Moment,
+        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
+    ) -> int:  # fmt: skip
+        if wp.static(summed):  # else nothing has changed since the last sweep
+            team_barrier(counter, size, ticket + 1)
+        if rank == 0:
+            if wp.static(summed):
+                for b in range(bodies.count):
+                    if takes(bodies.forms[b].world, moment, parameters, lists):
+                        bodies.totals[b] = sums(b, 0, 1, lists, bodies)
+            for b in range(bodies.count):
+                if takes(bodies.forms[b].world, moment, parameters, lists):
+                    told = given(b, moment, lists, bodies)
+                    act(b, moment, told, bodies.totals[b], parameters, lists, bodies)
+        return ticket + wp.static(int(summed))
+
+    return go
+
+
+@once
+def _in_order(features: Features, phases: tuple[Phase, ...]) -> wp.Function:
+    """A function for each member: phases one after the other; the new ticket, at which members do not meet yet."""
+    first = {BODIES: _bodies_phase, POINTS: _points_phase}.get(phases[0].over, _rows_phase)(features, phases[0])
+    if len(phases) == 1:
+        return first
+    rest = _in_order(features, phases[1:])
+
+    @wp.func
+    def go(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, use: int, moment: Moment,
+        parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains,
+        shares: wp.array[wp.int32], claims: wp.array[wp.int32],
+    ) -> int:  # fmt: skip
+        after = first(
+            rank, size, counter, ticket, use, moment, parameters, grains, lists, bodies, grains_out, shares, claims
+        )
+        return rest(
+            rank, size, counter, after, use, moment, parameters, grains, lists, bodies, grains_out, shares, claims
+        )
+
+    return go
+
+
+@once
+def team_sweeps(features: Features) -> wp.Function:
+    """A function for each member: one step of a number of sweeps, which it returns; members meet at `barriers` in each.
 
     Grains are read from `a` and written to `b` in even turns of `flips`, the other way in odd ones.
     """
-    sweep = sweep_share(features)
-    move_bodies = sum_and_move(features) if features.tracked else None
-    press = point_contacts(features) if features.points else None
-    tracked, with_points, tolerant = features.tracked, features.points, features.tolerant
-    alone, each = features.method != "nonsmooth", barriers(features)
+    sweep, each = _in_order(features, step_of(features, lazy=True).follow), barriers(features)
+    tolerant, alone = features.tolerant, features.method != "nonsmooth"
 
     @wp.func(inline=False)
     def take(
@@ -212,21 +267,12 @@ def team_step(features: Features) -> wp.Function:
             use = wp.static(IN_TURN) + (turn + s) % 3
             if rank == 0:
                 forget_claims(wp.static(IN_TURN) + (turn + s + 1) % 3, size, claims)
-            rows = next_rows(use, rank, size, shares, claims)
-            while rows[0] < rows[1]:
-                worst = sweep(rows[0], rows[1], step, sweeps, final, parameters, before, lists, bodies, after)
-                if wp.static(tolerant):
-                    highest(lists.reach, wp.static(CHANGES) + (turn + s) % 3, worst)
-                rows = next_rows(use, rank, size, shares, claims)
-            if wp.static(with_points):
-                points = team_range(rank, size, bodies.points.shape[0], 1)
-                for p in range(points[0], points[1]):
-                    press(p, final, parameters, lists, bodies)
-            team_barrier(counter, size, ticket + wp.static(each) * s + 1)
-            if wp.static(tracked):
-                if rank == 0:
-                    move_bodies(step, final, parameters, lists, bodies)
-                team_barrier(counter, size, ticket + wp.static(each) * s + 2)
+            moment = moment_of(step, s, turn + s, sweeps, final)
+            met = sweep(
+                rank, size, counter, ticket + wp.static(each) * s, use, moment, parameters, before, lists, bodies,
+                after, shares, claims,
+            )  # fmt: skip
+            team_barrier(counter, size, met + 1)
             s += 1
         return s
 
@@ -239,11 +285,86 @@ def barriers(features: Features) -> int:
 
 
 @once
+def team_solve(features: Features) -> wp.Function:
+    """A function for each member: one step that converges. It returns how often the team has met.
+
+    Grains are read from `a` and end there; `b` is used on the way.
+    """
+    phases = step_of(features, lazy=True)
+    begin, follow, end = (_in_order(features, group) for group in (phases.begin, phases.follow, phases.end))
+    look_ahead, tracked = foresee(features), features.tracked
+
+    @wp.func
+    def look(moment: Moment, parameters: Parameters, lists: Lists):
+        """Find whether some world goes on, on one thread between two sweeps."""
+        going = more_follow(moment, parameters, lists)
+        lists.active[0] = wp.where(going, 1, 0)
+        if not going:
+            lists.active[1] = 0
+            lists.reach[wp.static(RESIDUAL)] = 0.0
+            for w in range(parameters.worlds):
+                close_step(w, moment.most, parameters, lists)
+
+    @wp.func(inline=False)
+    def solve(
+        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, step: int, most: int, parameters: Parameters,
+        a: Grains, b: Grains, lists: Lists, bodies: Bodies, shares: wp.array[wp.int32], claims: wp.array[wp.int32],
+    ) -> int:  # fmt: skip
+        met = int(ticket)
+        number = int(wp.static(BEGINS))
+        going = bool(True)
+        while going:
+            before = a
+            after = b
+            if number % 2 == 0:
+                before = b
+                after = a
+            moment = moment_of(step, number, 0, most, 0)
+            if number == wp.static(BEGINS):
+                met = begin(
+                    rank, size, counter, met, wp.static(SWEEPING), moment, parameters, before, lists, bodies, after,
+                    shares, claims,
+                )  # fmt: skip
+            else:
+                met = follow(
+                    rank, size, counter, met, wp.static(SWEEPING), moment, parameters, before, lists, bodies, after,
+                    shares, claims,
+                )  # fmt: skip
+            if wp.static(not tracked):
+                met += 1
+                team_barrier(counter, size, met)
+            if rank == 0:
+                look(moment, parameters, lists)
+                forget_claims(wp.static(SWEEPING), size, claims)
+                forget_claims(wp.static(MOVING), size, claims)
+            met += 1
+            team_barrier(counter, size, met)
+            going = lists.active[0] == 1
+            if going and number == wp.static(BEGINS):
+                rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
+                while rows[0] < rows[1]:
+                    for i in range(rows[0], rows[1]):
+                        look_ahead(i, as_expected(lists.totals[i]), parameters, a, b)
+                    rows = next_rows(wp.static(MOVING), rank, size, shares, claims)
+                met += 1
+                team_barrier(counter, size, met)
+            number += 1
+        moment = moment_of(step, number, 0, most, 1)
+        met = end(  # sweeps do not move grains
+            rank, size, counter, met, wp.static(MOVING), moment, parameters, a, lists, bodies, a, shares, claims
+        )
+        team_barrier(counter, size, met + 1)
+        return met + 1 - ticket
+
+    return solve
+
+
+@once
 def team_kernel(features: Features) -> wp.Kernel:
     """Take steps, as one member of a team; grains are in `a` at the beginning and at the end."""
     refresh, converging = team_refresh(features), features.converging
     solve = team_solve(features) if converging else None
-    take = None if converging else team_step(features)
+    take = None if converging else team_sweeps(features)
     each = barriers(features)
 
     @wp.kernel(module="unique", enable_backward=False)
