@@ -11,7 +11,7 @@ from annelid.springs.kernels.gather import WIDTH, vector_gather
 from annelid.springs.kernels.layout import layout
 from annelid.springs.kernels.motors import drive_team, motor_force
 from annelid.springs.kernels.parameters import derive_world
-from annelid.springs.kernels.passes import GATHERLESS, time_shift
+from annelid.springs.kernels.passes import GATHERLESS, buffers_of, time_shift
 from annelid.springs.kernels.program import Features, mass_world, update_of
 from annelid.springs.kernels.resisting import measure_team
 
@@ -24,7 +24,7 @@ def team_kernel(features: Features) -> wp.Kernel:
     types = layout(features.real)
     real, vec3, vec4, Arrays, Work = types.real, types.vec3, types.vec4, types.Arrays, types.Work
     evaluate, per_step = features.signal_at(), features.signal_rows_per_step
-    one_step = (_substepped if features.substeps > 1 else _SEQUENCES[len(features.passes)])(features)
+    one_step = _substepped(features) if features.substeps > 1 else in_order(features, features.passes)
     tidy_slot, colliding, derive = tidy(types), features.colliding, derive_world(types, features.shaped)
 
     @wp.kernel(module="unique", enable_backward=False)
@@ -211,35 +211,69 @@ def _sweep(features: Features, kind: str) -> wp.Function:
     return sweep
 
 
-def one_pass(features: Features) -> wp.Function:
-    """A step of an integrator that has one pass."""
+@once
+def _buffers(features: Features, place: str) -> tuple[wp.Function, wp.Function]:
+    """Functions `(base, out, work) -> array`: positions and velocities at a place that `passes.buffers_of` names."""
+    types = layout(features.real)
+    vec3, vec4, Work = types.vec3, types.vec4, types.Work
+
+    @wp.func
+    def positions(base: wp.array[vec4], out: wp.array[vec4], work: Work) -> wp.array[vec4]:
+        if wp.static(place == "base"):
+            return base
+        elif wp.static(place == "out"):
+            return out
+        else:
+            return work.x_p
+
+    @wp.func
+    def velocities(base: wp.array[vec3], out: wp.array[vec3], work: Work) -> wp.array[vec3]:
+        if wp.static(place == "base"):
+            return base
+        elif wp.static(place == "out"):
+            return out
+        elif wp.static(place == "p"):
+            return work.v_p
+        else:
+            return work.v_q
+
+    return positions, velocities
+
+
+@once
+def one_pass(features: Features, kind: str) -> wp.Function:
+    """A function for each member: a pass, with what comes before and after it; the new ticket."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    only, ready = _sweep(features, features.passes[0]), _ready(features, features.passes[0])
+    sweep, ready = _sweep(features, kind), _ready(features, kind)
     fly, free = bodies_team(*features.flying), bool(features.free)
+    x_from, v_from, x_to, v_to = (_buffers(features, place)[n % 2] for n, place in enumerate(buffers_of(kind)))
 
-    @wp.func(inline=False)
-    def one_step(
+    @wp.func
+    def go(
         rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
-        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
-        only(share, begin, step, model, work, x, v, x, v, x_out, v_out)
+        x_at = x_from(x, x_out, work)
+        v_at = v_from(v, v_out, work)
+        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x_at, v_at)
+        sweep(share, begin, step, model, work, x, v, x_at, v_at, x_to(x, x_out, work), v_to(v, v_out, work))
         ticket += 1
         team_barrier(counter, size, ticket)
         if wp.static(free):
             ticket = fly(rank, size, counter, ticket, begin + wp.int64(step), model, work)
         return ticket
 
-    return one_step
+    return go
 
 
-def _two_passes(features: Features) -> wp.Function:
+def in_order(features: Features, kinds: tuple[str, ...]) -> wp.Function:
+    """Passes one after the other."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    drift, kick = (_sweep(features, kind) for kind in features.passes)
-    before_drift, before_kick = (_ready(features, kind) for kind in features.passes)
+    first, last = one_pass(features, kinds[0]), len(kinds) == 1
+    rest = None if last else in_order(features, kinds[1:])
 
     @wp.func(inline=False)
     def one_step(
@@ -247,42 +281,10 @@ def _two_passes(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
-        ticket = before_drift(rank, size, counter, ticket, begin, step, model, work, x, v)
-        drift(share, begin, step, model, work, x, v, x, v, x_out, work.v_p)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_kick(rank, size, counter, ticket + 1, begin, step, model, work, x_out, work.v_p)
-        kick(share, begin, step, model, work, x, v, x_out, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
-
-    return one_step
-
-
-def _four_passes(features: Features) -> wp.Function:
-    types = layout(features.real)
-    vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    first, second, third, fourth = (_sweep(features, kind) for kind in features.passes)
-    before_first, before_second, before_third, before_fourth = (_ready(features, kind) for kind in features.passes)
-
-    @wp.func(inline=False)
-    def one_step(
-        rank: int, size: int, counter: wp.array[wp.int32], ticket: int, share: wp.vec2i,
-        begin: wp.int64, step: int, model: Arrays, work: Work,
-        x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
-    ) -> int:  # fmt: skip
-        ticket = before_first(rank, size, counter, ticket, begin, step, model, work, x, v)
-        first(share, begin, step, model, work, x, v, x, v, work.x_p, work.v_p)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_second(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_p)
-        second(share, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_third(rank, size, counter, ticket + 1, begin, step, model, work, x_out, v_out)
-        third(share, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_q)
-        team_barrier(counter, size, ticket + 1)
-        ticket = before_fourth(rank, size, counter, ticket + 1, begin, step, model, work, work.x_p, work.v_q)
-        fourth(share, begin, step, model, work, x, v, work.x_p, work.v_q, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        return ticket + 1
+        ticket = first(rank, size, counter, ticket, share, begin, step, model, work, x, v, x_out, v_out)
+        if wp.static(not last):
+            ticket = rest(rank, size, counter, ticket, share, begin, step, model, work, x, v, x_out, v_out)
+        return ticket
 
     return one_step
 
@@ -291,8 +293,7 @@ def _substepped(features: Features) -> wp.Function:
     """The slow springs and all else in one step, then the fast springs in many."""
     types = layout(features.real)
     vec3, vec4, Arrays, Work = types.vec3, types.vec4, types.Arrays, types.Work
-    outer, inner, pairs = _sweep(features, "outer"), _sweep(features, "inner"), features.substeps // 2
-    ready, fly, free = _ready(features, "outer"), bodies_team(*features.flying), bool(features.free)
+    outer, inner, pairs = one_pass(features, "outer"), _sweep(features, "inner"), features.substeps // 2
 
     @wp.func(inline=False)
     def one_step(
@@ -300,20 +301,13 @@ def _substepped(features: Features) -> wp.Function:
         begin: wp.int64, step: int, model: Arrays, work: Work,
         x: wp.array[vec4], v: wp.array[vec3], x_out: wp.array[vec4], v_out: wp.array[vec3],
     ) -> int:  # fmt: skip
-        ticket = ready(rank, size, counter, ticket, begin, step, model, work, x, v)
-        outer(share, begin, step, model, work, x, v, x, v, x_out, v_out)
-        team_barrier(counter, size, ticket + 1)
-        if wp.static(free):
-            ticket = fly(rank, size, counter, ticket + 1, begin + wp.int64(step), model, work) - 1
+        ticket = outer(rank, size, counter, ticket, share, begin, step, model, work, x, v, x_out, v_out)
         fast = team_range(rank, size, model.fast_groups.shape[0], 8)
         for pair in range(wp.static(pairs)):
             inner(fast, begin, step, model, work, x, v, x_out, v_out, work.x_p, work.v_p)
-            team_barrier(counter, size, ticket + 2 + 2 * pair)
+            team_barrier(counter, size, ticket + 1 + 2 * pair)
             inner(fast, begin, step, model, work, x, v, work.x_p, work.v_p, x_out, v_out)
-            team_barrier(counter, size, ticket + 3 + 2 * pair)
-        return ticket + 1 + 2 * wp.static(pairs)
+            team_barrier(counter, size, ticket + 2 + 2 * pair)
+        return ticket + 2 * wp.static(pairs)
 
     return one_step
-
-
-_SEQUENCES = {1: one_pass, 2: _two_passes, 4: _four_passes}

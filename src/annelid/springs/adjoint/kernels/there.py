@@ -14,7 +14,7 @@ from annelid.springs.kernels.gather import WIDTH
 from annelid.springs.kernels.layout import Layout, layout, make_struct
 from annelid.springs.kernels.program import Features
 from annelid.springs.kernels.signals import value_at
-from annelid.springs.kernels.team import one_pass
+from annelid.springs.kernels.team import in_order
 
 wp.set_module_options({"enable_backward": False})
 
@@ -136,7 +136,7 @@ def stretch_kernel(features: Features) -> wp.Kernel:
     """A stretch from its checkpoint by a team of CPU threads; state t is row t."""
     types = layout(features.real)
     Arrays, Work, Sight, Course = types.Arrays, types.Work, sight_of(types), course_of(types)
-    one_step, load, save, look = one_pass(features), _load(types), _save(types), _look(types)
+    one_step, load, save, look = in_order(features, features.passes), _load(types), _save(types), _look(types)
     factor, actuated = _factor(features), features.actuated
 
     @wp.kernel(module="unique", enable_backward=False)
