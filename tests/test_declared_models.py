@@ -33,7 +33,7 @@ from .test_other_models import (
 pytestmark = pytest.mark.filterwarnings("ignore")
 SEEN_OF_EACH = 8
 """Changes that the suite tries of each class; all of them are 400 and more."""
-HARMLESS = {"device", "threads", "lanes", "shared", "overlapping", "skin of Options", "together of Options"}
+HARMLESS = {"device", "threads", "overlapping", "skin of Options", "together of Options"}
 """How it is computed, drawn or begun, which says nothing of what a state becomes."""
 EQUAL: dict[str, list[dict[str, Any]]] = {
     "solids": [{"dt": 0.01}],
