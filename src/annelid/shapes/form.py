@@ -18,6 +18,11 @@ from annelid.shapes.primitives import Axial
 from annelid.shapes.rigid import Rigid
 from annelid.shapes.values import frame
 
+ENDLESS = 1.0e30
+"""Depth of what nothing can leave on another side [m]; single precision holds it."""
+
+_CORE = 0.5  # part of half a thickness that something may sink in
+
 
 class Form:
     """What a rigid thing is to kernels.
@@ -69,6 +74,11 @@ class Form:
         self.nodes, self.values = (*heights.shape, 1), heights.ravel().astype(np.float32)
         self.origin = np.array([*field.begin, math.cos(math.atan(steepest))])
         self.spacing = np.array([*steps, 1.0])
+
+    @property
+    def core(self) -> float:
+        """Depth that nothing goes below [m]: a part of half the thickness; what has no thickness has no limit."""
+        return ENDLESS if self._rigid.inside else min(_CORE * 0.5 * self._rigid.thinnest, ENDLESS)
 
     def pose(self, position: np.ndarray, turn: Rotation) -> tuple[np.ndarray, np.ndarray]:
         """Place [m] and quaternion of the frame of the kernels, for a place and turn of that of the geometry."""

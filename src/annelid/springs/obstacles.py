@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from annelid.core.errors import InvalidValue
 from annelid.shapes import ImplicitSurface, Rigid, Surface
-from annelid.shapes.form import Form
+from annelid.shapes.form import ENDLESS, Form
 from annelid.shapes.free_bodies import FreeBody
 from annelid.shapes.resistive.among import rigids_beside_sand
 from annelid.shapes.surface import mixed
@@ -22,8 +22,6 @@ from annelid.springs.body import Body
 
 RESTITUTION = 0.5
 """Of a surface that does not say; how stiff it is depends on the body."""
-
-_CORE, _ENDLESS = 0.5, 1.0e30  # part of half a thickness that a mass may sink in; a depth that single precision holds
 
 
 class Contact:
@@ -46,7 +44,7 @@ class Contact:
         slowing: What a dashpot that grows with the depth adds to the push per speed [s/m], for a bounce at 1 m/s with
             this restitution.
         form: What kernels know of the surface; None where a function of the user says where it is.
-        core: Depth that no mass goes below [m]: a part of half the thickness; what has no thickness has no limit.
+        core: Depth that no mass goes below [m], see `shapes.form`.
         free: The free body that it is; None of others.
     """
 
@@ -62,7 +60,7 @@ class Contact:
         self.slowing = slowing(self.restitution)
         self.form = None if isinstance(rigid.geometry, ImplicitSurface) else Form(rigid)
         self.free = FreeBody(rigid, self.form) if rigid.moves == "free" and self.form is not None else None
-        self.core = _ENDLESS if rigid.inside else min(_CORE * 0.5 * rigid.thinnest, _ENDLESS)
+        self.core = ENDLESS if self.form is None else self.form.core
 
     @property
     def values(self) -> np.ndarray:

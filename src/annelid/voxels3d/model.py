@@ -396,6 +396,7 @@ class Model:
             if not track[1]:
                 one.geometry, one.place, one.turn = contact.form.still(wp.float64, count)
             one.holds, one.rubs, one.press = contact.holds, contact.rubs, contact.press
+            one.core = contact.form.core
             if contact.free is not None:
                 one.body = self.motions.free.index(len(rows))
                 one.give, one.most = 1.0 / contact.free.mass, contact.free.give

@@ -7,16 +7,13 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.free_bodies import Wrench
-from annelid.shapes.kernels.gaps import GRID, HEIGHTS, PLANE
+from annelid.shapes.kernels.gaps import ENDLESS, GRID
 from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
 from annelid.springs.kernels.surfaces import obstacle_gap, shaped_obstacle
 
 wp.set_module_options({"enable_backward": False})
-
-ENDLESS = (PLANE, HEIGHTS)
-"""Obstacles that a mass cannot leave on the other side."""
 
 
 @dataclass(frozen=True)

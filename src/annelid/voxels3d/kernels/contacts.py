@@ -1,5 +1,8 @@
 """Contact of voxels with obstacles: a spring and dashpot on the depth, static and kinetic friction.
 
+A voxel whose centre would go below the core of an obstacle that is not free, or leave it on another side than it came
+from, is stopped: from the middle on the spring would drive it out there.
+
 Distances are float64, from where a voxel was built and how far it moved: what a stiff body sinks in is less than
 float32 has digits for.
 """
@@ -10,6 +13,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.free_bodies import Wrench
+from annelid.shapes.kernels.gaps import ENDLESS, GRID
 from annelid.shapes.kernels.geometry import surface_at
 from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.shapes.kernels.surfaces import mixed
@@ -83,6 +87,45 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
     note, Obstacle = note_of(real), types.Obstacle
 
     @wp.func
+    def stop(
+        i: int, k: int, voxel: Voxel, place: wp.vec3d, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
+    ) -> vec3:  # fmt: skip
+        one = tables.obstacles[k]
+        if one.track[1] == wp.static(FREE):  # which yields
+            return v
+        seen = v  # as the obstacle sees it
+        if wp.static(moving):
+            if one.track[1] > 0:
+                moment = moment_at_step(i, one, now, tables, motion)
+                one = move(one, moment)
+                there = velocity_at(moment, place)
+                seen = v - vec3(real(there[0]), real(there[1]), real(there[2]))
+        met = surface(place, one, tables)
+        normal = vec3(real(met[0]), real(met[1]), real(met[2]))
+        into = wp.dot(normal, seen)
+        if into >= real(0.0) or met[3] + wp.float64(into * dt) >= wp.float64(0.0):
+            return v
+        way = seen * dt
+        left = surface(place + wp.vec3d(wp.float64(way[0]), wp.float64(way[1]), wp.float64(way[2])), one, tables)
+        least = wp.where(one.geometry.kind == wp.static(GRID), wp.float64(0.5), wp.float64(0.0))  # its slope is smooth
+        same = met[0] * left[0] + met[1] * left[1] + met[2] * left[2] >= least
+        if same and left[3] > -one.core:
+            return v
+        slide = seen - normal * into
+        slower = wp.min(mixed(voxel.rubs, one.rubs) * -into / wp.max(wp.length(slide), real(1.0e-20)), real(1.0))
+        return v - normal * into - slide * slower
+
+    @wp.func
+    def held(
+        i: int, voxel: Voxel, place: wp.vec3d, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
+    ) -> vec3:  # fmt: skip
+        result = v
+        if wp.static(any(kind not in ENDLESS for kind in kinds)):
+            for k in range(tables.obstacles.shape[0]):
+                result = stop(i, k, voxel, place, result, dt, now, tables, motion)
+        return result
+
+    @wp.func
     def contact(
         i: int, voxel: Voxel, given: vec3, u: vec3, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
     ) -> vec3:  # fmt: skip
@@ -131,7 +174,7 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
                         note(i, voxel, one, place, -pressing, tables)
         if deepest < 0:
             motion.stuck[i] = 0
-            return v + force * (voxel.per_mass * dt)
+            return held(i, voxel, place, v + force * (voxel.per_mass * dt), dt, now, tables, motion)
         holds, rubs = (
             mixed(voxel.holds, tables.obstacles[deepest].holds),
             mixed(voxel.rubs, tables.obstacles[deepest].rubs),
@@ -155,6 +198,6 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
             if rubbed.track[1] == wp.static(FREE):
                 note(i, voxel, rubbed, place, (before - slide) / give, tables)
         motion.stuck[i] = stuck
-        return up + slide + ground
+        return held(i, voxel, place, up + slide + ground, dt, now, tables, motion)
 
     return contact

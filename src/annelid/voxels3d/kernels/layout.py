@@ -84,6 +84,7 @@ def layout(real: Any) -> Layout:
         holds=real,  # frictions, likewise
         rubs=real,
         press=real,  # stiffness [N/m]; negative: that of the voxel
+        core=wp.float64,  # depth below the surface that no centre of a voxel goes beyond [m]
     )
     tables = _struct(
         f"SpaceTables{bits}",
