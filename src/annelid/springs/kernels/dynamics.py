@@ -111,6 +111,9 @@ def mass_acceleration(
             first_obstacle = int(0)
             if wp.static(own):
                 first_obstacle = i // model.masses_a_world * parameters.obstacle_count
+            world = int(0)
+            if wp.static(moving):
+                world = wp.min(i // model.masses_a_world, model.world_count - 1)
             for k in range(parameters.obstacle_count):
                 obstacle = model.obstacles[first_obstacle + k]
                 if wp.static(varied):
@@ -125,7 +128,6 @@ def mass_acceleration(
                 if wp.static(moving):
                     moment = Moment()
                     if obstacle.track[1] != 0:
-                        world = wp.min(i // model.masses_a_world, model.world_count - 1)
                         moment = moment_at(model.motions, obstacle.track, now, begun, world, parameters.dt)
                         obstacle = move(obstacle, moment)
                         near = v - velocity_at(moment, x)

@@ -134,7 +134,8 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
         reach = wp.float64(0.5) * tables.sides[i] * wp.float64(motion.sizes[i])
         deepest, most, normal, ground = int(-1), real(0.0), vec3(), vec3()
         share = real(1.0)
-        rubbed = Obstacle()
+        if wp.static(free):
+            rubbed = Obstacle()
         for k in range(tables.obstacles.shape[0]):
             one = tables.obstacles[k]
             below = vec3()  # velocity of the obstacle there
@@ -144,21 +145,24 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
                     one = move(one, moment)
                     there = velocity_at(moment, place)
                     below = vec3(real(there[0]), real(there[1]), real(there[2]))
-            stiff = real(voxel.press)
-            damp = real(voxel.press_damp)
-            mine = real(1.0)
             if wp.static(free):
+                mine, soft, less = real(1.0), real(1.0), real(1.0)
                 if one.track[1] == wp.static(FREE):
                     slot = tables.world_of[i] * tables.free[0].bodies.shape[0] + one.body
                     tables.free[0].wrenches[i * tables.free[0].bodies.shape[0] + one.body] = Wrench()
                     load = wp.max(real(moment.load), voxel.mass)
                     mine = real(1.0) / (real(1.0) + load * one.most)
-                    stiff = stiff * tables.softer[slot]
-                    damp = damp * wp.sqrt(tables.softer[slot] / (real(1.0) + load * one.give))
+                    soft = tables.softer[slot]
+                    less = wp.sqrt(soft / (real(1.0) + load * one.give))
             met = surface(place, one, tables)
             depth = real(reach - met[3])
             if depth >= real(0.0):
                 away = vec3(real(met[0]), real(met[1]), real(met[2]))
+                stiff = real(voxel.press)
+                damp = real(voxel.press_damp)
+                if wp.static(free):
+                    stiff = stiff * soft
+                    damp = damp * less
                 if one.press >= real(0.0):
                     stiff = one.press
                 push = stiff * depth
