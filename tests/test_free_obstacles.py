@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annelid import springs, voxels3d
+from annelid import fem, grains, springs, voxels3d
 from annelid.core.errors import InvalidValue
 from annelid.core.state import state_hash
 from annelid.shapes import (
@@ -24,8 +24,11 @@ from annelid.shapes import (
     Surface,
     Torus,
     ground,
+    tet_beam,
     turned_about,
 )
+
+from .test_incline import RUBBER
 
 NOWHERE = (0.0, 0.0, 0.0)
 DOWN = (0.0, 0.0, -9.81)
@@ -196,6 +199,23 @@ def test_everything_at_once_stays_where_it_can_be(make: Callable[..., Any]) -> N
         assert place[2] > 0.02
         assert np.hypot(*simulation.positions()[:, :2].T).max() < 0.282
     assert np.linalg.norm(place[:2] - [0.0, 0.09]) > 0.005  # the paddle pushed it
+
+
+def test_grains_and_solids_take_the_same_list() -> None:
+    """Which a ball, free under all of them, shows by where it comes to lie."""
+    bed = grains.Bed([[0.0, -0.1, 0.03], [0.03, -0.1, 0.03]], 0.01)
+    plate = fem.Solid(tet_beam(0.06, 0.06, 0.03, cells=(1, 1, 1)).moved((-0.03, -0.1, 0.03)), RUBBER)
+    for simulation, place in (
+        (grains.simulation(bed, obstacles=everything(NOWHERE), device="cpu", threads=1), "places"),
+        (fem.simulation(plate, obstacles=everything(NOWHERE), dt=5e-3, device="cpu", threads=1), "touch"),
+    ):
+        simulation.run(0.3)
+        state: Any = simulation.state
+        places = (state.places if place == "places" else state.touch.places).numpy()
+        np.testing.assert_allclose(places[3][:2], [0.0, 0.09], atol=0.03)
+        assert 0.025 < places[3][2] < 0.045  # solids keep a distance that grows with their edges
+        assert np.isfinite(simulation.positions()).all()
+        assert simulation.positions()[:, 2].min() > -0.01
 
 
 @BOTH

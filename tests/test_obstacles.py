@@ -147,7 +147,6 @@ def test_a_soft_robot_touches_with_the_friction_that_an_obstacle_states() -> Non
     ("physics", "obstacle", "missing"),
     [
         ("springs", ground(cohesion=1.0), "springs cannot stick to a surface yet"),
-        ("grains", HeightField(np.zeros((3, 3)), 0.1), "grains cannot touch obstacle 0, a HeightField, yet: .*block"),
         ("grains", ground(stiffness=100.0), "grains cannot take the stiffness of a surface yet"),
         ("grains", ground(0.5, sliding_friction=0.3), "grains cannot slide with a friction of their own yet"),
         ("grains", Rigid(Plane(), motion="driven"), "grains cannot touch obstacle 0, a Plane, yet while it moves"),

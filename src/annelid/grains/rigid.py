@@ -27,6 +27,7 @@ from annelid.shapes.free_bodies import touching_points, weight_of
 from annelid.shapes.kernels.gaps import GRID
 from annelid.shapes.rigid import as_rigids
 
+_DEPTH = 0.125  # of the longest side of a height field: thickness of the block that stands for it
 _MOTIONS = {"fixed": FIXED, "driven": DRIVEN, "free": FREE}
 _COLOR: Color = (0.45, 0.53, 0.62)
 
@@ -187,14 +188,21 @@ def touched_by_grains(obstacles: Sequence[Obstacle]) -> list[Touched]:
     found: list[Touched] = []
     for number, (source, rigid) in enumerate(zip(obstacles, as_rigids(obstacles, "grains"), strict=True)):
         _require_touchable(number, rigid)
+        if isinstance(rigid.geometry, HeightField):
+            rigid = _block_below(rigid, rigid.geometry)
         found.append(Wall(source, rigid) if isinstance(rigid.geometry, Plane) else Solid(source, rigid))
     return found
 
 
+def _block_below(rigid: Rigid, field: HeightField) -> Rigid:
+    """The closed mesh under a height field, with a grid of distances as fine as half of its cells at least."""
+    cells = np.array(field.heights.shape) - 1
+    depth = _DEPTH * float((cells * field.steps).max())
+    return replace(rigid, geometry=field.block(depth), cells=max(rigid.cells, 2 * int(cells.max())))
+
+
 def _require_touchable(number: int, rigid: Rigid) -> None:
     what = rigid.called(number)
-    if isinstance(rigid.geometry, HeightField):
-        raise InvalidValue(f"grains cannot touch {what}, yet: make a closed mesh of it with its block(depth).")
     if isinstance(rigid.geometry, ImplicitSurface):
         raise InvalidValue(f"grains cannot touch {what}, yet: use a closed mesh.")
     if isinstance(rigid.geometry, Plane) and rigid.moves != "fixed":
