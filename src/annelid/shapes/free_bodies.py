@@ -135,7 +135,8 @@ class FreeBodies:
         first = np.cumsum([0, *(len(body.points) for body in self.bodies)])
         for row, begin in zip(rows, first, strict=False):
             row.first = int(begin)
-        self.struct: Any = kernels.FreeBodies()
+        kind: Any = kernels.FreeBodies
+        self.struct = kind()
         self.struct.bodies = wp.array(rows, dtype=kernels.Body, device=device)
         self.struct.things = wp.array(things, dtype=kernels.Thing, device=device)
         points = np.concatenate([np.zeros((0, 3)), *(body.points for body in self.bodies)])
@@ -165,7 +166,8 @@ def _made(rigid: Rigid, form: Form | None) -> FreeBody:
 
 
 def _thing(rigid: Rigid, form: Form, track: Sequence[int], body: int, first: int, restitution: float) -> Any:
-    thing = kernels.Thing()
+    kind: Any = kernels.Thing
+    thing = kind()
     thing.geometry = form.struct(wp.float64, first, form.size)
     if not track[1]:
         thing.geometry, thing.place, thing.turn = form.still(wp.float64, first)
@@ -176,8 +178,9 @@ def _thing(rigid: Rigid, form: Form, track: Sequence[int], body: int, first: int
 
 
 def _row(body: FreeBody, thing: int, row: int) -> Any:
-    made = kernels.Body()
+    kind: Any = kernels.Body
+    made = kind()
     made.row, made.thing, made.inverse_mass = row, thing, 1.0 / body.mass
-    made.inertia, made.inverse_inertia = wp.mat33d(body.inertia), wp.mat33d(np.linalg.inv(body.inertia))
+    made.inertia, made.inverse_inertia = body.inertia, np.linalg.inv(body.inertia)
     made.reach, made.count, made.radius = body.rigid.reach, len(body.points), body.radius
     return made

@@ -103,7 +103,8 @@ class MotionTable:
             self.tracks[number] = place, FREE if number in self.free else DRIVEN
         for place, number in enumerate(self._paths):
             self.tracks[number] = place * (ROWS + 1), ROWS + 1
-        self.struct: Any = moving.Motions()
+        kind: Any = moving.Motions
+        self.struct = kind()
         self.struct.moments = wp.zeros(len(self._paths) * (ROWS + 1), dtype=moving.Moment, device=device)
         self.struct.begin = wp.zeros(1, dtype=wp.int64, device=device)
         self.struct.clock = wp.zeros(1, dtype=wp.int64, device=device)
