@@ -80,9 +80,8 @@ class Candidates:
     def _find(self) -> None:
         triangles, edges = self._boxes(self.faces), self._boxes(self.edges)
         vertices = self._boxes(self.numbers[:, None])
-        one, two = vertices.overlapping(triangles), edges.overlapping(edges)
+        one, two = vertices.overlapping(triangles), edges.overlapping()
         one = one[~_common(self.numbers[one[:, :1]], self.faces[one[:, 1]])]
-        two = two[two[:, 0] < two[:, 1]]
         two = two[~_common(self.edges[two[:, 0]], self.edges[two[:, 1]])]
         first = np.column_stack([self.numbers[one[:, 0]], self.faces[one[:, 1]]])
         second = np.column_stack([self.edges[two[:, 0]], self.edges[two[:, 1]]])

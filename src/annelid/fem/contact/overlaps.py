@@ -24,16 +24,18 @@ class Boxes:
         ends = (lowers - _ROUNDING * np.abs(lowers), uppers + _ROUNDING * np.abs(uppers))
         self.lowers, self.uppers = (wp.array(each.astype(np.float32), dtype=wp.vec3, device=device) for each in ends)
 
-    def overlapping(self, others: Boxes) -> np.ndarray:
-        """Pairs of a box of these and one of others that overlap, in order, shape [p, 2]."""
-        tree = wp.Bvh(others.lowers, others.uppers)
+    def overlapping(self, others: Boxes | None = None) -> np.ndarray:
+        """Pairs of a box of these and one of others that overlap, in order, shape [p, 2]; by default two of these."""
+        chosen = self if others is None else others
+        tree = wp.Bvh(chosen.lowers, chosen.uppers)
         count = len(self.lowers)
         counts = wp.zeros(count, dtype=wp.int32, device=self.device)
-        boxes = [tree.id, self.lowers, self.uppers]
+        boxes = [tree.id, self.lowers, self.uppers, others is None]
         wp.launch(count_overlaps, count, boxes, [counts], device=self.device)
         ends = np.cumsum(counts.numpy())
         found = wp.zeros(int(ends[-1]), dtype=wp.int32, device=self.device)
         firsts = wp.array(ends - counts.numpy(), dtype=wp.int32, device=self.device)
         wp.launch(list_overlaps, count, [*boxes, firsts], [found], device=self.device)
-        pairs = np.stack([np.repeat(np.arange(count), counts.numpy()), found.numpy()], axis=1)
-        return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+        keys = np.repeat(np.arange(count), counts.numpy()) * len(chosen.lowers) + found.numpy()
+        keys.sort()
+        return np.stack(np.divmod(keys, len(chosen.lowers)), axis=1)

@@ -11,6 +11,7 @@ def count_overlaps(
     tree: wp.uint64,
     lowers: wp.array[wp.vec3],
     uppers: wp.array[wp.vec3],
+    same: wp.bool,  # both boxes are of the tree: each pair counts once
     count_out: wp.array[wp.int32],
 ):
     i = wp.tid()
@@ -18,7 +19,8 @@ def count_overlaps(
     other = wp.int32(0)
     count = wp.int32(0)
     while wp.bvh_query_next(query, other):
-        count += 1
+        if other > i or not same:
+            count += 1
     count_out[i] = count
 
 
@@ -27,6 +29,7 @@ def list_overlaps(
     tree: wp.uint64,
     lowers: wp.array[wp.vec3],
     uppers: wp.array[wp.vec3],
+    same: wp.bool,  # both boxes are of the tree: each pair counts once
     firsts: wp.array[wp.int32],
     other_out: wp.array[wp.int32],
 ):
@@ -35,5 +38,6 @@ def list_overlaps(
     other = wp.int32(0)
     place = firsts[i]
     while wp.bvh_query_next(query, other):
-        other_out[place] = other
-        place += 1
+        if other > i or not same:
+            other_out[place] = other
+            place += 1
