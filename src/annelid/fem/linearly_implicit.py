@@ -50,6 +50,7 @@ class OneSolveNewton(Newton):
 
     def settle(self, positions: wp.array[Any], fraction: float = 1.0, holds: Holds | None = None) -> Attempt:
         """Move positions by one linear solution; the step is done if another one would hardly move them."""
+        self._shift = 0.0
         self._ramp(fraction)
         self._place(positions, holds or Holds(fraction, self.model.anchors, self.model.offsets))
         wp.copy(self._begin, positions)

@@ -34,6 +34,7 @@ _STRAIGHT = 15  # iterations that an equilibrium of shared pressures may take
 _FAR = 10.0  # sizes of the solid, further than any equilibrium
 _LONGEST_PULL = 0.25  # of the size: how far a hyperelastic solid's held nodes go in one part; further, it may buckle
 FIRST_SHIFT, LAST_SHIFT = 1e-4, 1e4  # of the mean stiffness on the diagonal
+_LARGER = 4.0  # a shift over the one before it that was not enough
 FALLEN = 2e-3
 """Of the force at first: what may be left where nothing moves any more."""
 
@@ -132,6 +133,7 @@ class Newton:
         self._residual, self._step, self._trial, self._jump = (model.vectors() for _ in range(4))
         self._start, self._begin, self._placed = (model.vectors() for _ in range(3))
         self._made_stably = self._taken_whole = False  # the last step: without a shift, and all of it
+        self._shift = 0.0  # of the last direction, as a part of the mean stiffness on the diagonal
         self._size = float(np.ptp(model.solid.nodes, axis=0).max())
         self._parts = wp.zeros(_PARTS, dtype=wp.float64, device=self.device)
         self._scalars = wp.zeros(5, dtype=wp.float64, device=self.device)
@@ -255,6 +257,7 @@ class Newton:
 
     def _descend(self, positions: wp.array[Any], fraction: float, iterations: int) -> Attempt:
         """Iterate along the energy until forces cancel, or as often as that leads anywhere."""
+        self._shift = 0.0
         energy, left = self._look(positions, fraction)
         first, least, since, still = left, left, 0, False
         enough, count = self._good_enough(fraction, left), 0
@@ -330,25 +333,26 @@ class Newton:
         wp.copy(self._scalars, model.assembly.energy, dest_offset=2, count=1)
 
     def _direction(self) -> float:
-        """Newton's direction into `_step`; its slope along the residual, above 0 [J]."""
-        return self._direction_with(0.0)
+        """Newton's direction into `_step`; its slope along the residual, above 0 [J].
 
-    def _direction_with(self, shift: float) -> float:
-        """The same with this shift or a larger one, as a part of the mean stiffness on the diagonal."""
-        model = self.model
-        scale = self.model.stiffness_scale
-        while True:
+        Where the matrix is not positive definite its diagonal is shifted, at first by less than the last time.
+        """
+        shift, scale = 0.0, self.model.stiffness_scale
+        while shift <= LAST_SHIFT:
             try:
-                self.linear.factor(model.assembly.values, shift=shift * scale)
+                self._factor(shift * scale)
                 slope = self._solved()
                 if slope > 0.0:
-                    self._made_stably = shift == 0.0
+                    self._made_stably, self._shift = shift == 0.0, shift
                     return slope
             except NotPositiveDefinite:
                 pass
-            shift = max(4.0 * shift, FIRST_SHIFT)
-            if shift > LAST_SHIFT:
-                return float("nan")
+            shift = max(_LARGER * shift, FIRST_SHIFT, self._shift / _LARGER)
+        return float("nan")
+
+    def _factor(self, shift: float) -> None:
+        """Factor the matrix at hand, with a shift of its diagonal [N/m]."""
+        self.linear.factor(self.model.assembly.values, shift=shift)
 
     def _solved(self) -> float:
         """The solution for the residual into `_step`; its slope along the residual [J]."""
@@ -364,14 +368,16 @@ class Newton:
 
         Who solves with an old factor finds out only then that the matrix is not positive definite.
         """
-        model, shift = self.model, 0.0
+        shift = 0.0
         while True:
             try:
-                self.linear.factor(model.assembly.values, shift=shift)
+                self._factor(shift * self.model.stiffness_scale)
                 solver.solve(self._residual, self._step)
                 return
             except NotPositiveDefinite:
-                shift = max(4.0 * shift, FIRST_SHIFT * self.model.stiffness_scale)
+                shift = max(_LARGER * shift, FIRST_SHIFT)
+                if shift > LAST_SHIFT:
+                    raise
 
     def _search(
         self, positions: wp.array[Any], fraction: float, energy: float, slope: float, left: float

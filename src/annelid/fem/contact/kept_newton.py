@@ -20,9 +20,9 @@ from annelid.fem.contact.newton import TouchingNewton
 from annelid.fem.contact.reduced import ReducedContact
 from annelid.fem.contact.stiffness import Stiffness, added, own_blocks
 from annelid.fem.linalg.kept_factor import KeptFactor
-from annelid.fem.linalg.unknowns import Linear, NotPositiveDefinite
+from annelid.fem.linalg.unknowns import Linear
 from annelid.fem.model import Model
-from annelid.fem.newton import FIRST_SHIFT, LAST_SHIFT, Attempt, Holds, Settings
+from annelid.fem.newton import Attempt, Holds, Settings
 
 # Iterations of a step after which the next one gets a new factor. On a GPU a factor costs as much as an iteration: a
 # beam of 5,049 nodes that rocks on a post needs 3.4 iterations a step with 3 here, 4.4 with 5, 6 with 8, and its steps
@@ -175,33 +175,18 @@ class KeptNewton(TouchingNewton):
         An old one is turned to where nodes are: how it was turned last is no part of a state, and may be another
         world's.
         """
-        if self.kept.age >= 0:
-            self.kept.turn()
-        shift = 0.0
-        while self.kept.age < 0:
-            try:
-                self._renew(shift * self.model.stiffness_scale)
-            except NotPositiveDefinite:
-                shift = max(4.0 * shift, FIRST_SHIFT)
-                if shift > LAST_SHIFT:
-                    raise
-        solver.solve(self._residual, self._step)
+        if self.kept.age < 0:
+            super()._guess_free(self.kept)
+            return
+        self.kept.turn()
+        self.kept.solve(self._residual, self._step)
 
     def _renewed(self) -> float:
         """The direction with a new factor, shifted if need be; its slope [J]."""
-        shift, self._wasted = 0.0, 0
-        while shift <= LAST_SHIFT:
-            try:
-                self._renew(shift * self.model.stiffness_scale)
-                slope = self._solved()
-                if slope > 0.0:
-                    return slope
-            except NotPositiveDefinite:
-                pass
-            shift = max(4.0 * shift, FIRST_SHIFT)
-        return float("nan")
+        self._wasted = 0
+        return super()._direction()
 
-    def _renew(self, shift: float) -> None:
+    def _factor(self, shift: float) -> None:
         """Factor the matrix where nodes are, with the contacts that fit its pattern and are not nodes' own."""
         model, contacts = self.model, self.contacts
         for each in model.assembly.sets:
@@ -222,7 +207,7 @@ class KeptNewton(TouchingNewton):
         kept.end(self._step)
         some = added(contacts, kept, self.model.stiffness_scale)
         if len(some.nodes) > _MOST and not self._fresh_factor and contacts.pairs is None:
-            self._renew(0.0)
+            self._factor(0.0)
             return self._solved()
         matrix, coupling = np.zeros((0, 0)), np.zeros((3 * len(some.nodes), 0))
         if bodies:

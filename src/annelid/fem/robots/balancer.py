@@ -27,6 +27,7 @@ class Balancer(Newton):
     def settle(self, positions: wp.array[Any], fraction: float = 1.0, holds: Holds | None = None) -> Attempt:
         """Move positions towards the balance, in whole steps where these lead on, else along the energy."""
         wp.copy(self._begin, positions)
+        self._shift = 0.0
         self._ramp(fraction)
         self._arrive(positions, fraction, holds or Holds(fraction, self.model.anchors, self.model.offsets))
         tried = self._go_on(positions, fraction)
