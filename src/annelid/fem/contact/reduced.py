@@ -34,6 +34,8 @@ from annelid.fem.model import Model
 _ROUNDS = 20  # iterations at most
 _SHORTEST = 0.1  # of a step; shorter ones are not tried, however little they gain
 _FALLS = 0.25  # of the part of a step that is taken: by so much what is left must fall
+_ASTRAY = 3  # rounds after one another in which no part of a step leads on
+_NOTHING = 1e-12  # of the reach of contact: a step that is shorter is rounding, and no other is shorter still
 
 
 _Solve = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -124,6 +126,9 @@ class ReducedContact:
 class _Problem:
     """One such problem; the point that is looked at is kept here and in the contacts."""
 
+    _pulled = 0.0
+    """Largest force left on a body where it was looked at last [N]."""
+
     def __init__(
         self,
         contacts: Contacts,
@@ -146,25 +151,34 @@ class _Problem:
 
     def found(self, enough: float) -> Found | None:
         bodies = self.contacts.bodies
-        moved, unknowns, rounds, done = np.zeros(self._count), self._begin, 0, False
+        moved, unknowns, rounds, astray, done = np.zeros(self._count), self._begin, 0, 0, False
         left, pulls = self._look(moved, unknowns)
-        while rounds < _ROUNDS and not done:
+        while rounds < _ROUNDS and astray < _ASTRAY and not done:
             rounds += 1
             solve, resist = self._tangent()
             steps, moves = solve(left, pulls)
-            size = self._size(steps, moves)
-            change = float(np.abs(resist(steps)).max(initial=0.0))
+            size, rest = self._size(steps, moves), max(_largest(resist(left)), self._pulled)
+            if size <= _NOTHING * self.contacts.nodes.reach:
+                done = True
+                break
+            change = _largest(resist(steps))
             part = self._free_part(moved, unknowns, steps, moves)
             while True:
                 there, others = moved + part * steps, unknowns + part * moves.reshape(-1, 6)
                 left, pulls = self._look(there, others)
                 again = solve(left, pulls)
-                if part <= _SHORTEST or self._size(*again) <= (1.0 - _FALLS * part) * size:
+                leads = self._size(*again) <= (1.0 - _FALLS * part) * size
+                if leads or part <= _SHORTEST:
                     break
                 part *= 0.5
+            astray = 0 if leads else astray + 1
+            if astray and rest <= enough:  # no step leads on, nor need it
+                self._look(moved, unknowns)
+                done = True
+                break
             moved, unknowns = there, others
             if part == 1.0 and not bodies:  # the same matrix tells what a further step would change
-                change = min(change, float(np.abs(resist(again[0])).max(initial=0.0)))
+                change = min(change, _largest(resist(again[0])))
             done = part == 1.0 and not change > enough
         added = self._added(moved)
         if bodies:
@@ -193,7 +207,8 @@ class _Problem:
         contacts.evaluate(self._places)
         if bodies:
             self._loads = contacts.sharp_loads(bodies.numbers)
-            bodies.look(contacts.now, contacts.nodes, there[contacts.outer], self._loads, tangent=True)
+            outer = there[contacts.outer]
+            _, self._pulled = bodies.look(contacts.now, contacts.nodes, outer, self._loads, tangent=True)
         return self._free + self.compliance @ self._added(moved) - moved, bodies.forces.copy()
 
     def _tangent(self) -> tuple[_Solve, _Resist]:
@@ -293,3 +308,7 @@ class _FewProblem(_Problem):
 
     def _free_part(self, moved: np.ndarray, unknowns: np.ndarray, steps: np.ndarray, moves: np.ndarray) -> float:
         return self._few.free_part(moved.reshape(-1, 3), steps.reshape(-1, 3))
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.abs(values).max(initial=0.0))
