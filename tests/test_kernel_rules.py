@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "annelid"
 ATOMICS = {
     "springs/kernels/contact_lists.py": "chains of a cell, from which sorted lists are made",
     "fem/kernels/columns_pairs.py": "hits of a column are sorted before they are used; the fullest column is a maximum",
-    "grains/kernels/beside.py": "rows beside guests are listed in no order: each is swept by itself",
+    "grains/kernels/near_boundary.py": "rows near a boundary are listed in no order: each is swept by itself",
     "grains/kernels/bodies.py": "largest speed: a maximum is the same in any order",
     "grains/kernels/cells.py": "grains of a cell are counted, placed and then ordered by number; a maximum",
     "grains/kernels/linked.py": "a published method, measured for comparison (CUDA): its chains are in no order",

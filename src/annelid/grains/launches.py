@@ -13,8 +13,8 @@ from annelid.grains.kernels import cells as cell_programs
 from annelid.grains.kernels import converge as solving
 from annelid.grains.kernels import program as programs
 from annelid.grains.kernels import touched as touched_programs
-from annelid.grains.kernels.beside import note_beside
-from annelid.grains.kernels.layout import APART, BESIDE, HALTED, STALE, Moment
+from annelid.grains.kernels.layout import HALTED, INTERIOR, NEAR_BOUNDARY, STALE, Moment
+from annelid.grains.kernels.near_boundary import note_near_boundary
 from annelid.grains.kernels.phases import BODIES, POINTS, Phase, Step, step_of
 from annelid.grains.kernels.program import finish_batch, hand_on_all
 from annelid.grains.kernels.worlds import call_worlds
@@ -24,8 +24,8 @@ from annelid.grains.workspace import Workspace
 _SWEEP_BLOCK = 64
 _LIST_LANES, _LIST_LANES_AMONG_GUESTS = 4, 8  # threads that share a grain when lists are made
 _BLOCK = 128
-_LANES_BESIDE = 8  # threads that share a row beside guests
-_GRAINS_BESIDE = 1024  # that have threads of their own there; more of them take turns
+_LANES_NEAR_BOUNDARY = 8  # threads that share a row beside guests
+_GRAINS_NEAR_BOUNDARY = 1024  # that have threads of their own there; more of them take turns
 _NOTING_LANES = 4
 _POINT_BLOCK = 32
 
@@ -56,7 +56,7 @@ class Launches:
         self.here, self.there, self.old = work.here, work.there, work.old
         self.lists, self.kept, self.bodies = work.lists, work.kept, work.bodies
         self._graphs = Graphs(self.device)
-        self._beside = wp.Stream(self.device)
+        self._side_stream = wp.Stream(self.device)
         self._divided = model.features.guests and model.features.method == "nonsmooth"
         self._loaded = False
         self.companion: Any = None
@@ -124,7 +124,7 @@ class Launches:
         used = [(finish_batch, 1)]
         used += [kernel for phase in self._step.all for kernel in self._kernels_of(phase)]
         used += [(solving.next_pair, 1)] if features.converging else []
-        used += [(note_beside, _BLOCK)] if self._divided else []
+        used += [(note_near_boundary, _BLOCK)] if self._divided else []
         used += [(hand_on_all, _BLOCK)] if self.companion is not None else []
         used += [(kernel, _BLOCK) for kernel in programs.refresh_kernels(features, self._list_lanes)]
         used += [(programs.list_bodies_kernel(features), _BLOCK)] if features.kinds else []
@@ -168,12 +168,12 @@ class Launches:
     def _run_over_rows(self, phase: Phase, moment: Any, before: Any, after: Any) -> None:
         inputs = [moment, self.model.parameters, before, self.lists, self.bodies, after]
         if self._divided and phase.sweeps:
-            apart, beside = self._divided_kernels(phase)
+            interior, near_boundary = self._divided_kernels(phase)
             if moment.sweep != self._first:  # with which these rows have gone ahead
-                self._launch_apart(apart, inputs)
-            threads = _LANES_BESIDE * (self.model.guests + _GRAINS_BESIDE)
-            self._launch(beside, threads, [threads, *inputs], block=_SWEEP_BLOCK)
-            wp.get_stream(self.device).wait_stream(self._beside)
+                self._launch_interior(interior, inputs)
+            threads = _LANES_NEAR_BOUNDARY * (self.model.guests + _GRAINS_NEAR_BOUNDARY)
+            self._launch(near_boundary, threads, [threads, *inputs], block=_SWEEP_BLOCK)
+            wp.get_stream(self.device).wait_stream(self._side_stream)
         else:
             kernel = programs.row_kernel(self.model.features, phase)
             block = _SWEEP_BLOCK if phase.sweeps else _BLOCK
@@ -267,9 +267,9 @@ class Launches:
 
     def _divide(self) -> None:
         """Find the rows beside guests, after lists were made."""
-        self.lists.beside.zero_()
-        self.lists.beside_count.zero_()
-        self._launch(note_beside, self.model.guests * _NOTING_LANES, [_NOTING_LANES, self.lists])
+        self.lists.near_boundary.zero_()
+        self.lists.near_boundary_count.zero_()
+        self._launch(note_near_boundary, self.model.guests * _NOTING_LANES, [_NOTING_LANES, self.lists])
 
     def _go_ahead(self, step: int, turn: int) -> None:
         """Begin a step with the grains that are apart from guests, while someone moves these."""
@@ -277,7 +277,7 @@ class Launches:
             pair, phase = (self.here, self.there), self._step.begin[0]
             before, after = pair[turn % 2], pair[1 - turn % 2]
             inputs = [self._moment(step, turn, 0), self.model.parameters, before, self.lists, self.bodies, after]
-            self._launch_apart(self._divided_kernels(phase)[0], inputs)
+            self._launch_interior(self._divided_kernels(phase)[0], inputs)
 
     @property
     def _first(self) -> int:
@@ -287,14 +287,16 @@ class Launches:
     def _divided_kernels(self, phase: Phase) -> tuple[wp.Kernel, wp.Kernel]:
         """A phase that sweeps, over rows apart from guests and over the others."""
         features, whole = self.model.features, self._step
-        apart, beside = (
+        interior, near_boundary = (
             next(own for own, of_all in zip(part.all, whole.all, strict=True) if of_all is phase)
-            for part in (step_of(features, rows=APART), step_of(features, rows=BESIDE))
+            for part in (step_of(features, rows=INTERIOR), step_of(features, rows=NEAR_BOUNDARY))
         )
-        return programs.apart_kernel(features, apart), programs.beside_kernel(features, beside, _LANES_BESIDE)
+        return programs.interior_kernel(features, interior), programs.near_boundary_kernel(
+            features, near_boundary, _LANES_NEAR_BOUNDARY
+        )
 
-    def _launch_apart(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
-        with wp.ScopedStream(self._beside):
+    def _launch_interior(self, kernel: wp.Kernel, inputs: list[Any]) -> None:
+        with wp.ScopedStream(self._side_stream):
             self._launch(kernel, self.model.count, inputs, block=_SWEEP_BLOCK)
 
     def _call_worlds(self, step: int) -> None:
@@ -320,10 +322,10 @@ class Launches:
         self._launch(cell_programs.add_totals, cells, [model.parameters, lists])
         self._launch(cell_programs.place_grains, n, [lists])
         self._launch(bring, n, [model.parameters, self.old, grains, lists])
-        with wp.ScopedStream(self._beside):  # what touches bodies is listed while neighbours are
+        with wp.ScopedStream(self._side_stream):  # what touches bodies is listed while neighbours are
             self._list_bodies(grains)
         self._launch(list_grains, n * self._list_lanes, [model.parameters, grains, self.kept, lists])
-        wp.get_stream(self.device).wait_stream(self._beside)
+        wp.get_stream(self.device).wait_stream(self._side_stream)
         self._launch(cell_programs.settle_worlds, model.world_count, [lists, self.bodies])
         if self._divided:
             self._divide()

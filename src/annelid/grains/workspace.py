@@ -165,8 +165,8 @@ class Workspace:
         lists.trouble, lists.pushes, lists.touches = self.trouble, self.pushes, self.touches
         lists.guest_rows = self._zeros(model.guests, wp.int32)
         divided = n if model.guests and self.device.is_cuda else 0
-        lists.beside, lists.beside_rows = self._zeros(divided, wp.int32), self._zeros(divided, wp.int32)
-        lists.beside_count = self._zeros(1, wp.int32)
+        lists.near_boundary, lists.near_boundary_rows = self._zeros(divided, wp.int32), self._zeros(divided, wp.int32)
+        lists.near_boundary_count = self._zeros(1, wp.int32)
         lists.totals = self._zeros(n if model.features.converging else 0, ContactSum)
         lists.changes = self._zeros((1 + model.sweeps // 2) * model.world_count, wp.float32)
         weights = sweep_weights(model.parameters.spread, model.sweeps) if model.converges else []

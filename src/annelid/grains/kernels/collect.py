@@ -5,7 +5,6 @@ import warp as wp
 from annelid.core.kernels.loading import once
 from annelid.grains.kernels.allowances import body_lead, others_move
 from annelid.grains.kernels.cells import cell_edge, cell_margin, tile, tile_index
-from annelid.grains.kernels.eight import look_at_eight
 from annelid.grains.kernels.layout import (
     BODY_OVERFLOW,
     GROUP,
@@ -23,6 +22,7 @@ from annelid.grains.kernels.layout import (
 )
 from annelid.grains.kernels.maxima import largest
 from annelid.grains.kernels.rows import FORGET, GROUP_OF_LANES, PLACES
+from annelid.grains.kernels.simd8 import look_at_eight
 from annelid.grains.kernels.surfaces import surface_gap
 
 wp.set_module_options({"enable_backward": False})
@@ -143,7 +143,7 @@ def gather_row(features: Features, *, allowed: bool = False) -> wp.Function:
     With `allowed`, `Lists.built` tells where grains are and how far they may move, see `kernels.allowances`.
 
     Lanes that share a grain look at one each and agree on places: the list is the same for any number of them. So it is
-    where a core looks at eight at a time, see `kernels.eight`.
+    where a core looks at eight at a time, see `kernels.simd8`.
     """
     guests = ""
     if features.guests:  # which do not touch each other, and are smaller than all grains

@@ -69,7 +69,7 @@ def contact_horizon(hard: bool) -> float:
     return 2.05 if hard else 1.5
 
 
-ALL, APART, BESIDE = range(3)
+ALL, INTERIOR, NEAR_BOUNDARY = range(3)
 """Rows that a sweep takes (CUDA): all of them, those with no guest in their lists, or guests and those beside them."""
 
 UNKNOWN = 6.0
@@ -291,9 +291,9 @@ class Lists:
     pushes: wp.array[wp.vec3]  # on each guest: impulse [N s], angular impulse [N m s], next impulse expected
     touches: wp.array[wp.float32]  # contacts of each guest in the last step
     guest_rows: wp.array[wp.int32]  # row of each guest
-    beside: wp.array[wp.int32]  # 1 for guests and for grains with guests in their lists, else 0 (CUDA)
-    beside_rows: wp.array[wp.int32]  # the rows of these, in any order
-    beside_count: wp.array[wp.int32]  # and how many they are
+    near_boundary: wp.array[wp.int32]  # 1 for guests and for grains with guests in their lists, else 0 (CUDA)
+    near_boundary_rows: wp.array[wp.int32]  # the rows of these, in any order
+    near_boundary_count: wp.array[wp.int32]  # and how many they are
 
 
 @wp.struct

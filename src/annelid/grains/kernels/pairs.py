@@ -13,11 +13,11 @@ from annelid.grains.kernels import pair_frame as frame
 from annelid.grains.kernels import pair_laws as laws
 from annelid.grains.kernels.layout import (
     ALL,
-    APART,
-    BESIDE,
     FINEST_IMPACT,
     IMPACT,
+    INTERIOR,
     MARGIN,
+    NEAR_BOUNDARY,
     REACHES,
     ROLLING_SHARE,
     UNKNOWN,
@@ -91,7 +91,7 @@ def _bodies_ahead(features: Features) -> str:
 def _text(features: Features, *, blended: bool, rows: int) -> str:
     """The text of a sweep over the neighbours of grain i."""
     judged = features.judged_by_bodies
-    if rows == APART:  # with the same arithmetic, but for what concerns guests
+    if rows == INTERIOR:  # with the same arithmetic, but for what concerns guests
         features = replace(features, guests=False)
     wrap = "".join(
         f"{{ const Number period = parameters.period[{number}], half = 0.5f * period; "
@@ -104,9 +104,9 @@ def _text(features: Features, *, blended: bool, rows: int) -> str:
     sizes = laws.OWN_SIZE if features.sizes else laws.SAME_SIZE
     parts = {
         "FORGET": FORGET,
-        "SHARED_SUMS": frame.SHARED_SUMS if rows == BESIDE else "",
-        "START": "WIDTH * lane" if rows == BESIDE else "0",
-        "STRIDE": "WIDTH * lanes" if rows == BESIDE else "WIDTH",
+        "SHARED_SUMS": frame.SHARED_SUMS if rows == NEAR_BOUNDARY else "",
+        "START": "WIDTH * lane" if rows == NEAR_BOUNDARY else "0",
+        "STRIDE": "WIDTH * lanes" if rows == NEAR_BOUNDARY else "WIDTH",
         "MARGIN": f"{REACHES} + {WORLD_REACHES} * {world} + {MARGIN}",
         "WRAP": wrap,
         **sizes,

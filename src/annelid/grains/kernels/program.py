@@ -11,7 +11,6 @@ from annelid.grains.kernels.cells import ordered_place
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.commands import block_given, mat43
 from annelid.grains.kernels.converge import in_pair, world_of_point
-from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     BUILDS,
     CHANGES,
@@ -33,6 +32,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.list_backup import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.maxima import highest
 from annelid.grains.kernels.phases import Phase
 from annelid.grains.kernels.rigid_motion import given_if_final
@@ -123,39 +123,39 @@ def row_kernel(features: Features, phase: Phase) -> wp.Kernel:
 
 
 @once
-def apart_kernel(features: Features, phase: Phase) -> wp.Kernel:
+def interior_kernel(features: Features, phase: Phase) -> wp.Kernel:
     """A phase over rows that are apart from guests, a thread a row."""
     row, note = _row(features, phase), phase.note
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, **_compiled(phase, FEWER_REGISTERS))
-    def rows_apart(
+    def interior_rows(
         moment: Moment, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies, grains_out: Grains
     ):  # fmt: skip
         i = wp.tid()
         if wp.static(note is not None):
             note(i, moment, parameters, lists)
-        if lists.beside[i] == 0:
+        if lists.near_boundary[i] == 0:
             row(i, 0, 1, moment, parameters, grains, lists, bodies, grains_out)
 
-    return rows_apart
+    return interior_rows
 
 
 @once
-def beside_kernel(features: Features, phase: Phase, lanes: int) -> wp.Kernel:
+def near_boundary_kernel(features: Features, phase: Phase, lanes: int) -> wp.Kernel:
     """A phase over guests and the rows beside them, which `threads` take by turns; `lanes` of them share one."""
     row = _row(features, phase)
 
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, **_compiled(phase, REGISTERS))
-    def rows_beside(
+    def rows_near_boundary(
         threads: int, moment: Moment, parameters: Parameters, grains: Grains, lists: Lists, bodies: Bodies,
         grains_out: Grains,
     ):  # fmt: skip
         t = wp.tid()
-        for r in range(t // wp.static(lanes), lists.beside_count[0], threads // wp.static(lanes)):
-            i = lists.beside_rows[r]
+        for r in range(t // wp.static(lanes), lists.near_boundary_count[0], threads // wp.static(lanes)):
+            i = lists.near_boundary_rows[r]
             row(i, t % wp.static(lanes), wp.static(lanes), moment, parameters, grains, lists, bodies, grains_out)
 
-    return rows_beside
+    return rows_near_boundary
 
 
 @once

@@ -9,7 +9,6 @@ from annelid.grains.kernels.bodies import body_total
 from annelid.grains.kernels.cells import set_margin, sort_world
 from annelid.grains.kernels.collect import collect, collect_bodies, reorder
 from annelid.grains.kernels.converge import BEGINS, as_expected, close_step, more_follow, world_of_point
-from annelid.grains.kernels.keeping import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.layout import (
     APPROACH,
     BUILDS,
@@ -31,6 +30,7 @@ from annelid.grains.kernels.layout import (
     reach_place,
     world_of,
 )
+from annelid.grains.kernels.list_backup import hand_back, keep_grain, keep_list
 from annelid.grains.kernels.motion import foresee
 from annelid.grains.kernels.phases import BODIES, POINTS, Phase, step_of
 from annelid.grains.kernels.program import close_batch

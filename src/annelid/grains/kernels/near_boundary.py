@@ -11,12 +11,12 @@ wp.set_module_options({"enable_backward": False})
 @wp.func
 def note_row(i: int, lists: Lists):
     """List a row, once; in which order does not matter, since each is swept by itself."""
-    if wp.atomic_exch(lists.beside, i, 1) == 0:
-        lists.beside_rows[wp.atomic_add(lists.beside_count, 0, 1)] = i
+    if wp.atomic_exch(lists.near_boundary, i, 1) == 0:
+        lists.near_boundary_rows[wp.atomic_add(lists.near_boundary_count, 0, 1)] = i
 
 
 @wp.kernel(enable_backward=False)
-def note_beside(lanes: int, lists: Lists):
+def note_near_boundary(lanes: int, lists: Lists):
     """List guests and the grains in their lists, which have them in theirs, after `beside` was cleared."""
     guest = wp.tid() // lanes
     lane = wp.tid() % lanes
@@ -25,5 +25,5 @@ def note_beside(lanes: int, lists: Lists):
         note_row(i, lists)
     for k in range(lane, lists.counts[i][0], lanes):
         j = lists.neighbours[neighbour_place(i, k, lists)]
-        if j < lists.beside.shape[0]:  # what lists are filled up with is no grain
+        if j < lists.near_boundary.shape[0]:  # what lists are filled up with is no grain
             note_row(j, lists)
