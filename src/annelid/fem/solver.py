@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.controls import Commanded, Control
+from annelid.core.controls import Control
 from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, UnknownName
 from annelid.core.events import Event
 from annelid.core.identity import identity
 from annelid.core.interrupts import held_back
+from annelid.core.model_solver import ModelSolver
 from annelid.core.options import require_word
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.stability import StepReport
 from annelid.core.state import copy_array, overwrite, state_arrays
-from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.variation import Parameter, unvaried
 from annelid.core.weakly import weakly
 from annelid.fem.actuation.actuator import Actuator, Drive, drive_of
 from annelid.fem.actuation.channels import Channels
@@ -74,7 +75,7 @@ def require_exerting(actuator: Actuator) -> None:
         )
 
 
-class Solver:
+class Solver(ModelSolver[Model, Painter]):
     """Advances a solid from equilibrium to equilibrium; loads may change between steps, through `model`.
 
     Args:
@@ -123,16 +124,12 @@ class Solver:
         self._put_aside: list[wp.array[Any]] = []
         self._prepare()
         self._worlds = OneByOne(worlds, weakly(self._first_state))
-        self._gallery = Gallery(self._worlds.count, model.solid.nodes)
+        self.worlds = self._worlds.count
+        self._gallery = Gallery(self.worlds, model.solid.nodes)
         own = [each for drive in self.drives for each in drive.sets] + (contacts.sets if contacts else [])
         self._others = [each for each in model.extras if each not in own and not isinstance(each, Inertia | Sand)]
         added = [(type(each), each.made_of) for each in self._others]
         self._built = identity(type(self), self.newton.settings, actuators, self.worlds, added)
-
-    @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self._worlds.count
 
     @property
     def limitation(self) -> str:
@@ -145,30 +142,14 @@ class Solver:
         """One channel an actuator."""
         return self.channels.controls
 
-    def commanded(self, state: State) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation, begun=state.begun)
-
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return AT_REST
 
-    def variation(self, state: State) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
-
-    def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
-        """Nothing to follow: parameters are read when worlds are stepped."""
-
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters that would change nothing."""
         self._adjustment.require(ranges)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     def initial_state(self) -> State:
         """The solid at rest, in every world."""

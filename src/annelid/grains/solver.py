@@ -12,19 +12,17 @@ import numpy as np
 import warp as wp
 from scipy.spatial.transform import Rotation
 
-from annelid.core.controls import Commanded, Control
 from annelid.core.device import thread_count
 from annelid.core.elements import scatter
 from annelid.core.errors import InvalidValue, SimulationDiverged, StepTooLong
 from annelid.core.kernels.worlds import begin_again
 from annelid.core.launch import Team
+from annelid.core.model_solver import ModelSolver
 from annelid.core.relay import Leg, Relay, Task
 from annelid.core.replay import Replay, Stage
 from annelid.core.scenery import Scenery
-from annelid.core.snapshot import Look, Snapshot
-from annelid.core.stability import StepReport
 from annelid.core.state import clone_state, copy_state, declared, restore_worlds, state_arrays
-from annelid.core.variation import Parameter, Variation
+from annelid.core.variation import Parameter
 from annelid.grains.growth import grow_lists, rounded_room
 from annelid.grains.initial import initial_state
 from annelid.grains.kernels.commands import expect_commands
@@ -62,7 +60,7 @@ _MOST_PARTS = 10_000  # of a step; who would need more has diverged
 _MOST_PLACES = 100_000  # that a list can be given room for ahead of need
 
 
-class Solver:
+class Solver(ModelSolver[Model, Painter]):
     """Advances the state of a model.
 
     Args:
@@ -78,7 +76,7 @@ class Solver:
     """Class of its states; one that declares more arrays is allocated, saved and restored like this one."""
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self.worlds = model, model.device, model.world_count
         self.dt = model.dt
         self.threads = min(thread_count(threads), max(1, model.count // _GRAINS_A_THREAD))
         self.batch = _CUDA_BATCH if model.device.is_cuda else _BATCH
@@ -95,27 +93,9 @@ class Solver:
         self._launches = Launches(model, self._work) if self.device.is_cuda else None
 
     @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self.model.world_count
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """Channels that move driven bodies and pull free ones."""
-        return self.model.controls
-
-    def commanded(self, state: State) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation, begun=state.begun)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return parameters_of(self.model)
-
-    def variation(self, state: State) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
 
     def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Follow a change of parameters: masses are part of the rows, the rest is read at each batch of steps."""
@@ -124,11 +104,6 @@ class Solver:
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters that this method or these grains cannot have."""
         require_physical(self.model, ranges)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     # --- states ---
 
@@ -141,7 +116,7 @@ class Solver:
         if mask is None:
             copy_state(self._beginning, state, but="variation")
             self.unbind()
-            self.begin_varied(self._beginning, state, wp.full(self.worlds, True, dtype=wp.bool, device=self.device))
+            self.begin_varied(self._beginning, state, self._every)
             return
         self.restore(self._beginning, state, mask)
 
@@ -169,11 +144,6 @@ class Solver:
             before = source.variation.values if source.variation.there else self._at_rest
             follow(self.model, self.bodies.forms, target, before, mask)
 
-    @cached_property
-    def _at_rest(self) -> wp.array[Any]:
-        rests = np.tile([parameter.rest for parameter in self.parameters], self.worlds)
-        return wp.array(rests, dtype=wp.float64, device=self.device)
-
     def take_world(self, source: State, target: State, world: int) -> None:
         """Copy grains and bodies of one of several equal worlds into a state of one world; its lists are made anew."""
         there = state_arrays(target)
@@ -189,10 +159,6 @@ class Solver:
         target.counts.zero_()
         everything = wp.full(1, True, dtype=wp.bool, device=self.device)
         wp.launch(make_stale, 1, [everything], [target.flags], device=self.device)
-
-    @cached_property
-    def _beginning(self) -> State:
-        return self.initial_state()
 
     @cached_property
     def _world_of(self) -> dict[str, wp.array[Any]]:
@@ -426,21 +392,9 @@ class Solver:
             f"{self.dt:.3g} s it passes its own radius at {room:.3g} m/s"
         )
 
-    def snapshot(self, state: State, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
-
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""
         return scenery_of(self.model, self.readout, SAND)
-
-    def explain_step(self) -> StepReport:
-        """What limits the time step."""
-        return self.model.explain_step()
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"grains-{self.model.fingerprint()}"
 
     def _team_steps(self, steps: int) -> None:
         assert self._team is not None

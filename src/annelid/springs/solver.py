@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.controls import Commanded, Control, resting_commands
+from annelid.core.controls import resting_commands
 from annelid.core.device import thread_count
 from annelid.core.elements import gather_elements, grown, scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.events import Event
 from annelid.core.kernels.worlds import begin_again, kick_kernel
+from annelid.core.model_solver import ModelSolver
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
-from annelid.core.stability import StepReport
 from annelid.core.state import (
     clone_state,
     copy_state,
@@ -26,7 +26,7 @@ from annelid.core.state import (
     state_arrays,
     take_world,
 )
-from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.variation import Parameter, unvaried
 from annelid.shapes import Obstacle
 from annelid.shapes.motions import Bodies
 from annelid.springs.adjoint.adjoint import SpringAdjoint
@@ -48,7 +48,7 @@ from annelid.springs.stepping import MOST_CONDITIONS, Stepping
 _MASSES_A_THREAD = 500  # below this another CPU thread costs more at the barrier than it brings
 
 
-class Solver:
+class Solver(ModelSolver[Model, Painter]):
     """Advances the state of a model.
 
     Args:
@@ -63,7 +63,7 @@ class Solver:
     physics = "springs"
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self.worlds = model, model.device, model.worlds
         self.threads = min(thread_count(threads), max(1, model.mass_count // _MASSES_A_THREAD))
         self.dt = model.dt
         self._interactions = Interactions(model)
@@ -76,27 +76,9 @@ class Solver:
         self._seen_broken = np.zeros(model.mass_count if model.features.breaking else 0, np.uint64)
 
     @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self.model.worlds
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """Channels that stretch springs and drive motors by command."""
-        return self.model.controls
-
-    def commanded(self, state: State) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation, state.begun)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return parameters_of(self.model)
-
-    def variation(self, state: State) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
 
     def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Follow a change of parameters: masses are part of the positions, the rest is read at each batch of steps."""
@@ -109,11 +91,6 @@ class Solver:
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters with which the time step would be too long."""
         require_stable(self.model, ranges)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     def initial_state(self) -> State:
         """The state in which the body was built."""
@@ -192,15 +169,6 @@ class Solver:
             copy_state(before, state)
             restore_worlds(begun, state, mask, {"mass": self._world_of["mass"]})
 
-    @cached_property
-    def _at_rest(self) -> wp.array[Any]:
-        rests = np.tile([parameter.rest for parameter in self.parameters], self.worlds)
-        return wp.array(rests, dtype=wp.float64, device=self.device)
-
-    @cached_property
-    def _every(self) -> wp.array[Any]:
-        return wp.full(self.worlds, True, dtype=wp.bool, device=self.device)
-
     def _mend(self, state: State, mask: wp.array[Any]) -> None:
         """Note what has broken so far, and take the broken springs of some worlds back into the list."""
         network, each = self.model.network, self.model.one.mass_count
@@ -225,10 +193,6 @@ class Solver:
     def _movable(self) -> wp.array[Any]:
         free = np.tile(~self.model.one.fixed, self.worlds)
         return wp.array(free, dtype=wp.bool, device=self.device)
-
-    @cached_property
-    def _beginning(self) -> State:
-        return self.initial_state()
 
     @cached_property
     def _world_of(self) -> dict[str, wp.array[Any]]:
@@ -279,17 +243,9 @@ class Solver:
             return f"{found}; a smaller step helps, and dt='auto' takes one"
         return f"{found}, which is stable for small motions: look for large forces, deformations or speeds"
 
-    def explain_step(self) -> StepReport:
-        """What limits the time step."""
-        return self.model.explain_step()
-
     def stable_step(self) -> float:
         """Longest stable time step [s], estimated."""
         return self.model.stable_step()
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"springs-{self.model.fingerprint()}"
 
     def snapshot(self, state: State, look: Look) -> Snapshot:
         """A picture of the state."""

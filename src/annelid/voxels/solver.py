@@ -11,14 +11,14 @@ import numpy as np
 import warp as wp
 
 from annelid.control.bank import TABLE_ROWS
-from annelid.core.controls import Commanded, Control, resting_commands
+from annelid.core.controls import Commanded, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import InvalidValue
 from annelid.core.interrupts import held_back
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
+from annelid.core.model_solver import ModelSolver
 from annelid.core.scenery import Scenery
-from annelid.core.snapshot import Look, Snapshot
 from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, nested, restore_worlds, rows, state_arrays
 from annelid.core.variation import Parameter, Variation, unvaried
@@ -70,7 +70,7 @@ class State:
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
-class Solver:
+class Solver(ModelSolver[Model, Painter]):
     """Advances the state of a model.
 
     Args:
@@ -84,7 +84,7 @@ class Solver:
     physics = "voxels"
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self.worlds = model, model.device, len(model.worlds)
         self.dt = model.world.step
         self.threads = min(thread_count(threads), len(model.worlds))
         self.batch = model.interval
@@ -94,16 +94,6 @@ class Solver:
         self._prepared = -1
         self.readout = Readout(model)
         self._painter = Painter(model, self.readout)
-
-    @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return len(self.model.worlds)
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """One channel a voxel of robots without a controller, where all worlds have the same ones."""
-        return self.model.controls
 
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
@@ -119,10 +109,6 @@ class Solver:
         """What can differ from world to world."""
         return parameters_of(self.model)
 
-    def variation(self, state: State) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
-
     def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Follow a change of parameters, which kernels read at the beginning of each call."""
         self.model.features = replace(self.model.features, varied=True)
@@ -132,11 +118,6 @@ class Solver:
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters with which a step would need more substeps than it has."""
         require_substeps(self.model, ranges)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     def initial_state(self) -> State:
         """Robots at rest where they were placed."""
@@ -209,14 +190,6 @@ class Solver:
         free = np.concatenate([shape.body_constants[:, 0] > 0.0 for shape in shapes])
         return wp.array(free, dtype=wp.bool, device=self.device)
 
-    @cached_property
-    def _beginning(self) -> State:
-        return self.initial_state()
-
-    @cached_property
-    def _world_of(self) -> dict[str, wp.array[Any]]:
-        return self.model.world_of()
-
     def diverged_at(self) -> int | None:
         """First step whose result was not finite, None while all are; a control value that is no number is an error."""
         faults = self._motion.faults.numpy()
@@ -246,14 +219,6 @@ class Solver:
         """What limits the substeps into which steps are divided."""
         world, kinds = self.model.world, dict.fromkeys(kind for shape in self.model.shapes for kind in shape.kinds)
         return explain_step(world.step, world.substeps, USUAL_STEP, tuple(kinds))
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"voxels-{self.model.fingerprint()}"
-
-    def snapshot(self, state: State, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see; see `core.scenery.Visible`."""

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.controls import Commanded, Control, resting_commands
+from annelid.core.controls import Commanded, resting_commands
 from annelid.core.device import thread_count
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.interrupts import held_back
 from annelid.core.kernels.worlds import advance_clock, begin_healthy, kick_kernel
 from annelid.core.launch import Team
+from annelid.core.model_solver import ModelSolver
 from annelid.core.replay import Graphs
-from annelid.core.snapshot import Look, Snapshot
 from annelid.core.stability import StepReport
 from annelid.core.state import copy_state, declared, nested, restore_worlds, rows, state_arrays
 from annelid.shapes import Obstacle
@@ -71,7 +71,7 @@ class State:
     clock: wp.array[Any] = rows("simulation", wp.int64)
 
 
-class Solver:
+class Solver(ModelSolver[Model, Painter]):
     """Advances the state of a model.
 
     Args:
@@ -86,7 +86,7 @@ class Solver:
 
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
         self._built, self._log = model, Log()  # as it was before edits, and these
-        self.model, self.device = model, model.device
+        self.model, self.device, self.worlds = model, model.device, model.world_count
         self.dt = model.dt
         moved = 200_000 if self.device.is_cpu else 200_000_000  # voxel-steps in a fraction of a second
         self.batch = max(1, min(256, moved // model.voxel_count))
@@ -102,16 +102,6 @@ class Solver:
         self._painter = Painter(model, self.readout)
 
     @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self.model.world_count
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """One channel for each place at which a world has a voxel that is actuated but has no wave."""
-        return self.model.controls
-
-    @property
     def controls_there(self) -> np.ndarray:
         """Whether each world has a voxel that obeys each channel, shape [worlds, channels]."""
         there = np.zeros((self.worlds, len(self.controls)), bool)
@@ -122,11 +112,6 @@ class Solver:
     def commanded(self, state: State) -> Commanded:
         """Where a state keeps its commands."""
         return Commanded(state.commands, state.clock, None, state.origins)
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     def initial_state(self) -> State:
         """Robots at rest where they were placed."""
@@ -286,14 +271,6 @@ class Solver:
     def _movable(self) -> wp.array[Any]:
         return wp.array(self.model.tables.ties.numpy() < 0, dtype=wp.bool, device=self.device)
 
-    @cached_property
-    def _beginning(self) -> State:
-        return self.initial_state()
-
-    @cached_property
-    def _world_of(self) -> dict[str, wp.array[Any]]:
-        return self.model.world_of()
-
     @property
     def troubles(self) -> wp.array[Any]:
         """First step of each world whose result was not finite, -1 while all are, on the device, shape [worlds]."""
@@ -324,14 +301,6 @@ class Solver:
     def explain_step(self) -> StepReport:
         """What limits the time step."""
         return explain_step(self.dt, self.model.world, list(dict.fromkeys(self.model.shapes)))
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"voxels3d-{self.model.fingerprint()}"
-
-    def snapshot(self, state: State, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
 
     def _bind(self, state: State) -> None:
         """Point the kernels at this state."""

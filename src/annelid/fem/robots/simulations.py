@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from annelid.core.controls import Commanded, Control
+from annelid.core.controls import Control
 from annelid.core.errors import InvalidValue, Unsupported
 from annelid.core.numbers import is_number
 from annelid.core.options import require_words, spelled_out
@@ -51,10 +51,6 @@ class InverseSolver(RobotSolver):
     def controls(self) -> tuple[Control, ...]:
         """One channel a coordinate of the targets of points."""
         return self._targets.controls
-
-    def commanded(self, state: InverseState) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation)
 
     def take_parameters(self, state: InverseState, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Let the next step take its own stiffness: the one at hand belongs to other parameters."""
@@ -166,10 +162,6 @@ class ForwardSolver(RobotSolver):
     def controls(self) -> tuple[Control, ...]:
         """One channel an actuator that takes commands."""
         return self._channels.controls
-
-    def commanded(self, state: ForwardState) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation)
 
     def _first_state(self) -> ForwardState:
         """One world at rest, its targets where its effectors are."""

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.controls import Commanded
 from annelid.core.events import Event
 from annelid.core.identity import identity
+from annelid.core.model_solver import ModelSolver
 from annelid.core.scenery import Scenery
 from annelid.core.snapshot import Look, Snapshot
 from annelid.core.stability import StepReport
 from annelid.core.state import clone_state, copy_state, overwrite
-from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.variation import Parameter, unvaried
 from annelid.core.weakly import weakly
 from annelid.fem.actuation.actuator import Drive
 from annelid.fem.actuation.limits import Limits, relimited
@@ -22,6 +24,7 @@ from annelid.fem.adjustment import Adjustment
 from annelid.fem.contact.contacts import Contacts
 from annelid.fem.gallery import Gallery
 from annelid.fem.kernels.motion import tick
+from annelid.fem.model import Model
 from annelid.fem.one_by_one import OneByOne
 from annelid.fem.parameters import AT_REST
 from annelid.fem.robots.pictures import RobotPainter
@@ -32,7 +35,7 @@ from annelid.fem.robots.state import RobotState
 _INFINITE = float(np.finfo(float).max)  # checkpoints hold finite numbers only
 
 
-class RobotSolver:
+class RobotSolver(ModelSolver[Model, RobotPainter]):
     """Advances a robot from equilibrium to equilibrium. A subclass says how, in `_step`.
 
     The state says where the robot stands: what is done to the robot itself between steps does not count.
@@ -64,14 +67,10 @@ class RobotSolver:
         }
         self._touch = clone_state(robot.touch_state)
         self._worlds: OneByOne[Any] = OneByOne(worlds, weakly(self._first_state))
-        self._gallery = Gallery(self._worlds.count, robot.solid.nodes)
+        self.worlds = self._worlds.count
+        self._gallery = Gallery(self.worlds, robot.solid.nodes)
         acting = robot.actuators, robot.effectors.effectors, robot.touched is None
         self._built = identity(type(self), acting, self._start, self.worlds, self._driven_by())
-
-    @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self._worlds.count
 
     @property
     def initial_positions(self) -> np.ndarray:
@@ -87,11 +86,6 @@ class RobotSolver:
     def drives(self) -> tuple[Drive, ...]:
         """The actuators on the device."""
         return self.robot.drives
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
 
     def initial_state(self) -> Any:
         """The robot at rest, its targets where its effectors are, in every world."""
@@ -114,16 +108,13 @@ class RobotSolver:
         """What can differ from world to world."""
         return AT_REST
 
-    def variation(self, state: RobotState) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
+    def commanded(self, state: Any) -> Commanded:
+        """Where a state keeps its commands."""
+        return Commanded(state.commands, state.clock, state.variation)
 
     def explain_step(self) -> StepReport:
         """What limits the time step: nothing, since a robot goes from equilibrium to equilibrium."""
         return StepReport(self.dt, self.dt, "a step goes to the next equilibrium, whatever time it stands for")
-
-    def take_parameters(self, state: Any, before: wp.array[Any], mask: wp.array[Any]) -> None:
-        """Nothing to follow: parameters are read when worlds are stepped."""
 
     def require_parameters(self, ranges: Mapping[str, tuple[float, float]]) -> None:
         """Refuse parameters that would change nothing."""
