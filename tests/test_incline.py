@@ -71,7 +71,7 @@ def lattice_in_grains(incline: Obstacle, gravity: Any) -> Placed:
     body = springs.block((4, 4, 2), 0.05, stiffness=1e3, damping=10.0).moved((0.0, 0.0, 0.0006))
     bed = grains.Bed([[5.0, 5.0, 0.03]], 0.03)
     simulation = coupling.simulation(body, bed, obstacles=[incline], gravity=gravity, device="cpu", threads=1)
-    return simulation, lambda: simulation.solver.readout.mass_positions(simulation.state).mean(axis=0)
+    return simulation, lambda: simulation.solver.readout.body_positions(simulation.state).mean(axis=0)
 
 
 PHYSICS = {

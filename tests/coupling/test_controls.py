@@ -51,7 +51,7 @@ def drive(simulation: Any, world: int | slice = slice(None)) -> None:
 def motion(simulation: Any) -> np.ndarray:
     """Masses, grains and rigid bodies of each world, shape [worlds, ...]."""
     readout, state, worlds = simulation.solver.readout, simulation.state, simulation.solver.worlds
-    arrays = readout.mass_positions(state), readout.grain_positions(state), state.grains.places.numpy()
+    arrays = readout.body_positions(state), readout.grain_positions(state), state.grains.places.numpy()
     return np.concatenate([array.reshape(worlds, -1) for array in arrays], axis=1)
 
 
@@ -77,7 +77,7 @@ def test_springs_follow_a_ramp_in_their_own_steps(device: str) -> None:
         simulation.controls.command({"size": 1.2}, ramp=0.01)
     coupled.step(70)
     alone.step(140)
-    np.testing.assert_allclose(coupled.solver.readout.mass_positions(coupled.state), alone.positions(), atol=1e-7)
+    np.testing.assert_allclose(coupled.solver.readout.body_positions(coupled.state), alone.positions(), atol=1e-7)
 
 
 def test_a_world_among_others_moves_as_it_would_alone(device: str) -> None:
@@ -156,7 +156,7 @@ def test_sensors_of_both_sides(device: str) -> None:
     drive(simulation)
     simulation.step(240)
     read, readout, state = simulation.sensors, simulation.solver.readout, simulation.state
-    masses = readout.mass_positions(state).reshape(3, -1, 3)
+    masses = readout.body_positions(state).reshape(3, -1, 3)
     np.testing.assert_allclose(read["top"], masses[:, body().groups["top"]].mean(axis=1), rtol=1e-5)
     np.testing.assert_allclose(read["press"][:, 2], state.grains.places.numpy().reshape(3, -1, 3)[:, -1, 2], rtol=1e-6)
     bed = readout.grain_positions(state).reshape(3, -1, 3)
@@ -207,7 +207,7 @@ def test_what_cannot_be_commanded_or_read_is_refused() -> None:
         simulated("cpu", controls=[grains.velocity_control("size", "press", "z", low=-1.0, high=1.0)])
     with pytest.raises(InvalidValue, match="give controls= itself, for both sides"):
         simulated("cpu", grains={"controls": [DOWN]})
-    with pytest.raises(InvalidValue, match="worlds must be a whole number"):
+    with pytest.raises(InvalidValue, match="worlds of .* must be a whole number"):
         simulated("cpu", worlds=0)
     simulation = simulated("cpu")
     with pytest.raises(InvalidValue, match=r"use contact_force_of and touch_of of annelid\.coupling"):
@@ -218,8 +218,9 @@ def test_what_cannot_be_commanded_or_read_is_refused() -> None:
     with pytest.raises(InvalidValue, match="cannot be read from a simulation of springs"):
         other.sensors.add("felt", coupling.touch_of())
     one, many = SAND.bed(), body().replicated(np.zeros((2, 3)))
+    world = coupling.World(inside="allow")
     with pytest.raises(InvalidValue, match="give one body and worlds=n"):
-        coupling.Model(many, one.repeated(2), world_of=np.repeat([0, 1], len(one)), inside="allow", device="cpu")
+        coupling.Model(many, one.repeated(2), world=world, world_of=np.repeat([0, 1], len(one)), device="cpu")
 
 
 def test_worlds_beyond_the_memory_of_the_machine_are_refused_before_they_are_made() -> None:

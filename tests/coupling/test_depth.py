@@ -75,8 +75,8 @@ def _body(drop: Drop) -> springs.Body:
 @functools.cache
 def _usual(drop: Drop, converge: bool = True) -> coupling.Model:
     """The lattice and the bed with the steps that are chosen for them."""
-    world = coupling.World(obstacles=drop.box.walls(), grains={} if converge else {"converge": False})
-    return coupling.Model(_body(drop), _bed(drop.box), world=world, skin=SKIN, device="cpu")
+    world = coupling.World(obstacles=drop.box.walls(), grains={} if converge else {"converge": False}, skin=SKIN)
+    return coupling.Model(_body(drop), _bed(drop.box), world=world, device="cpu")
 
 
 @functools.cache
@@ -95,7 +95,7 @@ def _soft_depth(drop: Drop, parts: int = 1, longer: int = 1, converge: bool = Tr
     options = {} if converge else {"grains": {"converge": False}}
     simulation = coupling.simulation(body, bed, obstacles=walls, skin=SKIN, device="cpu", threads=1, **steps, **options)
     simulation.run(TIME)
-    return float((body.positions - simulation.solver.readout.mass_positions(simulation.state))[:, 2].mean()) - drop.fall
+    return float((body.positions - simulation.solver.readout.body_positions(simulation.state))[:, 2].mean()) - drop.fall
 
 
 def _rigid_depth(drop: Drop) -> float:

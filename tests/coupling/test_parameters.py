@@ -90,7 +90,7 @@ def test_both_sides_are_given_theirs(device: str) -> None:
     simulation.parameters.set({"gravity": [1.0, 0.0, 1.0], "push_x": [0.0, 0.0, 2.0], "mass": [1.0, 1.0, 2.5]})
     simulation.parameters["grain_density"] = [1.0, 4.0, 1.0]
     simulation.run(0.02)
-    speeds = simulation.solver.readout.mass_velocities(simulation.state).reshape(3, -1, 3).mean(axis=1)
+    speeds = simulation.solver.readout.body_velocities(simulation.state).reshape(3, -1, 3).mean(axis=1)
     np.testing.assert_allclose(speeds, 0.02 * np.array([[0, 0, -9.81], [0, 0, 0], [2, 0, -9.81]]), rtol=1e-3, atol=1e-5)
     bed = simulation.solver.readout.grain_velocities(simulation.state).reshape(3, -1, 3)
     assert bed[0, :, 2].mean() < -0.005
@@ -133,8 +133,10 @@ def test_worlds_made_one_by_one_have_no_parameters() -> None:
     many, bed = block(4).moved((0.0, 0.0, 0.08)).replicated(np.zeros((2, 3))), SAND.bed().repeated(2)
     walls = [wall for world in range(2) for wall in SAND.walls(world)]
     model = coupling.Model(
-        many, bed, world=coupling.World(dt=2e-4, spring_dt=1e-4, obstacles=walls), skin=SKIN, inside="allow",
-        overlapping="allow", world_of=np.repeat([0, 1], len(SAND.bed())), device="cpu",
+        many, bed, world_of=np.repeat([0, 1], len(SAND.bed())), device="cpu",
+        world=coupling.World(
+            dt=2e-4, spring_dt=1e-4, obstacles=walls, skin=SKIN, inside="allow", overlapping="allow"
+        ),
     )  # fmt: skip
     simulation = Simulation(coupling.Solver(model))
     with pytest.raises(InvalidValue, match="give worlds=n"):

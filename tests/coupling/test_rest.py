@@ -37,7 +37,7 @@ def test_a_block_on_a_rigid_box_on_a_bed(device: str) -> None:
     simulation.run(0.35)
     bed = simulation.state.grains
     body = simulation.solver.model.springs.body
-    guests, masses = simulation.solver.model.guests, simulation.solver.readout.mass_positions(simulation.state)
+    guests, masses = simulation.solver.model.guests, simulation.solver.readout.body_positions(simulation.state)
     points = guests.points.division.mixed(masses)[guests.points.division.mixed(body.positions)[:, 2] < 0.101]
     top = simulation.solver.grains.readout.body_position(bed, lid)[2] + 0.01
     assert points[:, 2].mean() - top == pytest.approx(guests.radii.max(), abs=1e-4)  # the lid may lie at a slant

@@ -120,7 +120,7 @@ def test_held_nodes_stay_and_bear_what_lies_on_them() -> None:
     simulation = coupling.simulation(solid, bed, obstacles=FAR, dt=2e-3, device="cpu", threads=1)
     simulation.run(0.15)
     held = solid.held.all(axis=1)
-    nodes = simulation.solver.readout.node_positions(simulation.state)
+    nodes = simulation.solver.readout.body_positions(simulation.state)
     assert np.array_equal(nodes[held], solid.nodes[held])
     assert nodes[:, 2].max() < SIDE + 1e-3
     on_top = simulation.solver.readout.grain_positions(simulation.state)[:, 2].min()
@@ -143,7 +143,7 @@ def test_chambers_among_grains_take_commands() -> None:
     assert simulation.controls.names == ("air-0", "air-1")
     simulation.controls.command({"air-1": 5e3}, ramp=0.02)
     simulation.run(0.08)
-    moved = simulation.solver.readout.node_positions(simulation.state)
+    moved = simulation.solver.readout.body_positions(simulation.state)
     wide = [np.ptp(moved[(worm.mesh().nodes[:, 0] * sign) > 0.0, 1]) for sign in (-1.0, 1.0)]
     assert wide[1] > 1.03 * wide[0]
     assert len(simulation.solver.readout.grains_inside(simulation.state)) == 0
@@ -158,7 +158,7 @@ def test_chambers_among_grains_take_commands() -> None:
         ({"dt": 1e-3, "grain_dt": 3e-4}, "whole multiple of grain_dt"),
         ({"solid": {"velocity_dampin": 1.0}}, "velocity_damping"),
         ({"solid": {"gravity": 1.0}}, "give gravity= itself, for both sides"),
-        ({"skin": 0.5}, "skin must be a shapes.Surface"),
+        ({"skin": 0.5}, "skin of a simulation of bodies and grains must be a shapes.Surface or None"),
     ],
 )
 def test_options_that_do_not_fit_a_solid_are_refused(options: dict[str, Any], sentence: str) -> None:

@@ -19,7 +19,7 @@ from .conftest import RADIUS, SKIN, block, box, dropped
 
 SAND = box(side=0.14, depth=0.06)
 DOWN = (0.0, 0.0, -9.81)
-BOX = coupling.World(obstacles=SAND.walls())
+BOX = coupling.World(obstacles=SAND.walls(), skin=SKIN)
 
 
 @functools.cache
@@ -69,7 +69,7 @@ def test_a_rigid_body_counts_as_a_spring_body_does() -> None:
     assert found.speed == pytest.approx(wanted.speed)
     beside = grains.Model(_bed(), world=grains.World(obstacles=[*SAND.walls(), solid], converge=False), device="cpu")
     assert beside.dt == pytest.approx(meeting_step(_bed(), [found]))
-    within = coupling.Model(soft, _bed(), world=BOX, skin=SKIN, device="cpu")
+    within = coupling.Model(soft, _bed(), world=BOX, device="cpu")
     assert beside.contact_step == pytest.approx(within.grains.contact_step)
     assert beside.parameters.calm_speed == within.grains.parameters.calm_speed
 
@@ -84,7 +84,7 @@ def test_a_body_within_the_body_adds_its_weight() -> None:
 
 
 def test_the_step_of_the_springs_follows() -> None:
-    chosen = [coupling.Model(_block(fall=fall), _bed(), world=BOX, skin=SKIN, device="cpu") for fall in (0.01, 1.5)]
+    chosen = [coupling.Model(_block(fall=fall), _bed(), world=BOX, device="cpu") for fall in (0.01, 1.5)]
     assert chosen[1].springs.world.dt < 5e-5
     for model in chosen:
         assert model.springs.world.dt <= 2e-4
@@ -94,12 +94,11 @@ def test_the_step_of_the_springs_follows() -> None:
 def test_steps_that_converge_are_those_of_the_bed() -> None:
     """What bounces, or takes a given number of sweeps, keeps short steps of plain sweeps."""
     soft = _block(fall=0.001, stiffness=30.0)
-    plain = coupling.World(obstacles=SAND.walls(), grains={"converge": False})
-    counted = coupling.World(obstacles=SAND.walls(), grains={"iterations": 2})
-    lively = Surface(friction=0.5, restitution=0.5)
+    plain = coupling.World(obstacles=SAND.walls(), grains={"converge": False}, skin=SKIN)
+    counted = coupling.World(obstacles=SAND.walls(), grains={"iterations": 2}, skin=SKIN)
+    lively = coupling.World(obstacles=SAND.walls(), skin=Surface(friction=0.5, restitution=0.5))
     solved, *others = (
-        coupling.Model(soft, _bed(), world=world, skin=skin, device="cpu")
-        for world, skin in ((BOX, SKIN), (plain, SKIN), (counted, SKIN), (BOX, lively))
+        coupling.Model(soft, _bed(), world=world, device="cpu") for world in (BOX, plain, counted, lively)
     )
     assert solved.grains.features.converging
     assert solved.dt == pytest.approx(default_step(_bed(), grains.World(), loads=solved.loads), rel=0.1)
@@ -126,7 +125,7 @@ def test_a_step_too_long_for_the_impact_is_told() -> None:
 
 
 def test_stiff_springs_get_steps_that_are_stable() -> None:
-    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), _bed(), world=BOX, skin=SKIN, device="cpu")
+    model = coupling.Model(_block(fall=0.01, stiffness=3.0e5), _bed(), world=BOX, device="cpu")
     assert model.springs.world.dt <= 0.8 * model.springs.stable_step()
     assert model.dt <= 4.0 * model.springs.stable_step()
 
@@ -137,7 +136,7 @@ def test_stiff_springs_without_damping_come_to_rest() -> None:
     simulation = dropped(block, SAND, dt="auto", spring_dt="auto")
     assert simulation.dt <= 1.25 * simulation.solver.springs.stable_step()
     simulation.run(0.12)
-    assert np.linalg.norm(simulation.solver.readout.mass_velocities(simulation.state), axis=1).max() < 0.05
+    assert np.linalg.norm(simulation.solver.readout.body_velocities(simulation.state), axis=1).max() < 0.05
     block.damping = 0.3 * simulation.solver.springs.stable_step() * block.stiffness
     damped = dropped(block, SAND, dt="auto", spring_dt="auto").solver
     assert damped.dt > 1.25 * damped.springs.stable_step()

@@ -27,16 +27,15 @@ def _solver(speeds: list[float], device: str = "cpu", **options: object) -> coup
     body.velocities[:, 2] = np.repeat(speeds, body.mass_count // count)
     walls = [wall for world in range(count) for wall in SAND.walls(world)]
     options = {
-        "inside": "allow",
-        "overlapping": "allow",
         "world_of": np.repeat(np.arange(count), len(SAND.bed())),
         "lanes": 4,
         **options,
     }
-    world = coupling.World(dt=2e-4, spring_dt=1e-4, grains={"iterations": 1}, obstacles=walls)  # whatever the speeds
-    return coupling.Solver(
-        coupling.Model(body, _bed(count), world=world, skin=SKIN, device=device, **options), threads=2
-    )
+    world = coupling.World(
+        dt=2e-4, spring_dt=1e-4, obstacles=walls, skin=SKIN, inside="allow", overlapping="allow",
+        grains={"iterations": 1},  # whatever the speeds
+    )  # fmt: skip
+    return coupling.Solver(coupling.Model(body, _bed(count), world=world, device=device, **options), threads=2)
 
 
 def test_a_world_among_others_moves_as_alone(device: str) -> None:
@@ -45,14 +44,14 @@ def test_a_world_among_others_moves_as_alone(device: str) -> None:
     together = many.initial_state()
     many.reserve(together, 32, 8)
     many.advance(together, 250)
-    masses = many.readout.mass_positions(together).reshape(3, -1, 3)
+    masses = many.readout.body_positions(together).reshape(3, -1, 3)
     bed = many.readout.grain_positions(together).reshape(3, -1, 3)
     for world, speed in enumerate(speeds):
         single = _solver([speed], device)
         alone = single.initial_state()
         single.reserve(alone, 32, 8)
         single.advance(alone, 250)
-        assert np.array_equal(single.readout.mass_positions(alone), masses[world])
+        assert np.array_equal(single.readout.body_positions(alone), masses[world])
         assert np.array_equal(single.readout.grain_positions(alone), bed[world])
     assert not np.array_equal(masses[0], masses[1])
 
@@ -64,7 +63,7 @@ def test_a_world_that_begins_again_moves_as_a_new_one(device: str) -> None:
     treated.step(160)
     treated.reset([1])
     treated.step(120)
-    for read in (coupling.Readout.mass_positions, coupling.Readout.grain_positions):
+    for read in (coupling.Readout.body_positions, coupling.Readout.grain_positions):
         new, old = (read(s.solver.readout, s.state).reshape(2, -1, 3) for s in (fresh, treated))
         assert np.array_equal(new[1], old[1])
         assert not np.array_equal(new[0], old[0])
@@ -74,8 +73,9 @@ def test_a_world_that_begins_again_moves_as_a_new_one(device: str) -> None:
 
 def test_worlds_that_are_not_copies() -> None:
     body = block(4).moved((0.0, 0.0, 0.08))
+    world = coupling.World(inside="allow")
     with pytest.raises(InvalidValue, match="not equal copies for 2 worlds"):
-        coupling.Model(springs.join([body, block(3)]), _bed(2), world_of=TWO, inside="allow", device="cpu")
+        coupling.Model(springs.join([body, block(3)]), _bed(2), world=world, world_of=TWO, device="cpu")
     with pytest.raises(InvalidValue, match="repeat that bed"):
         coupling.Model(body.replicated(np.zeros((2, 3))), _bed(2), world_of=TWO, device="cpu")
 

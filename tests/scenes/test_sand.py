@@ -89,7 +89,7 @@ def test_fingers_do_not_reach_below_the_bed() -> None:
 
 def _spread(simulation: Any) -> float:
     """Mean distance of the tips from the axis [m]."""
-    masses = simulation.solver.readout.mass_positions(simulation.state)
+    masses = simulation.solver.readout.body_positions(simulation.state)
     tips = simulation.solver.model.springs.body.positions[:, 2] < 0.06
     return float(np.hypot(*masses[tips, :2].T).mean())
 
@@ -100,7 +100,7 @@ def test_the_hand_holds_the_top_of_its_fingers() -> None:
     body = simulation.solver.model.springs.body
     top = body.positions[:, 2] > body.positions[:, 2].max() - 1e-6
     simulation.run(0.02)
-    masses = simulation.solver.readout.mass_positions(simulation.state)
+    masses = simulation.solver.readout.body_positions(simulation.state)
     assert masses[top] == pytest.approx(body.positions[top], abs=1e-6)
 
 

@@ -20,12 +20,14 @@ from typing import (
     Concatenate,
     Literal,
     ParamSpec,
+    Protocol,
     TypeVar,
     Union,
     cast,
     get_args,
     get_origin,
     get_type_hints,
+    overload,
 )
 
 import numpy as np
@@ -34,10 +36,13 @@ from annelid.core.errors import InvalidValue
 from annelid.core.numbers import is_number
 from annelid.core.options import Named, require_options
 from annelid.core.recipe import Recipe, remembering
+from annelid.core.words import with_article
 
 P = ParamSpec("P")
+A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C", bound="Checked")
+C_co = TypeVar("C_co", bound="Checked", covariant=True)
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -49,11 +54,21 @@ _OPTIONS = re.compile(r"^    options: .*$", re.MULTILINE)  # the line of a docst
 _WIDTH = 112  # of such a sentence
 
 
+class Taking(Protocol[P, C_co]):
+    """Lets a function of one or two things and their options take these by keyword; see `options_of`."""
+
+    @overload
+    def __call__(self, function: Callable[[A, C_co], R]) -> Callable[Concatenate[A, P], R]: ...
+
+    @overload
+    def __call__(self, function: Callable[[A, B, C_co], R]) -> Callable[Concatenate[A, B, P], R]: ...
+
+
 class Checked(Named):
     """A dataclass of parameters that refuses values which cannot be used, whoever makes it.
 
-    Numbers must be finite and within the limits of their field, whole numbers whole, vectors of three numbers, and
-    choices among those that there are.
+    Numbers must be finite and within the limits of their field, whole numbers whole, vectors of three numbers, choices
+    among those that there are, and things of the library of their kind.
     """
 
     def __post_init__(self) -> None:
@@ -127,10 +142,8 @@ def require_parameters(given: Any, kinds: Mapping[str, Any] | None = None) -> No
         object.__setattr__(given, one.name, _plain(value, kind))
 
 
-def options_of(
-    kind: Callable[P, C], **elsewhere: Callable[..., Any]
-) -> Callable[[Callable[[B, C], R]], Callable[Concatenate[B, P], R]]:
-    """Let a function of a thing and its options take these by keyword.
+def options_of(kind: Callable[P, C], **elsewhere: Callable[..., Any]) -> Taking[P, C]:
+    """Let a function of one or two things and their options take these by keyword.
 
     Its signature and its docstring list what `kind` declares, a misspelt option is refused with the nearest name, and
     simulations remember by which options they were made.
@@ -141,28 +154,29 @@ def options_of(
     """
     declared = cast(type[C], kind)
 
-    def decorate(function: Callable[[B, C], R]) -> Callable[Concatenate[B, P], R]:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         written = inspect.signature(function)
-        thing = next(iter(written.parameters.values()))
+        *things, _ = written.parameters.values()
+        names = {thing.name for thing in things}
         known = {one.name: one for one in fields(cast(Any, declared))}
 
         @functools.wraps(function)
         def checked(*given: Any, **options: Any) -> R:
-            require_options(declared.of_what, set(options) - {thing.name}, known, elsewhere)
+            require_options(declared.of_what, set(options) - names, known, elsewhere)
             recipe = Recipe.of(checked, given, options)
-            first = inspect.signature(checked).bind(*given, **options).args[0]
-            options.pop(thing.name, None)
-            return remembering(function(first, declared(**options)), recipe)
+            leading = inspect.signature(checked).bind(*given, **options).args
+            own = {name: value for name, value in options.items() if name not in names}
+            return remembering(function(*leading, declared(**own)), recipe)
 
         listed = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(one), annotation=one.type)
             for name, one in known.items()
         ]
-        vars(checked)["__signature__"] = written.replace(parameters=[thing, *listed])
+        vars(checked)["__signature__"] = written.replace(parameters=[*things, *listed])
         checked.__doc__ = _OPTIONS.sub(lambda _: _entries(declared), inspect.getdoc(function) or "")
-        return cast(Callable[Concatenate[B, P], R], checked)
+        return checked
 
-    return decorate
+    return cast(Taking[P, C], decorate)
 
 
 def documented(kind: type[T]) -> type[T]:
@@ -214,6 +228,10 @@ def _problem(value: Any, kind: Any, metadata: Mapping[str, Any]) -> str:
         return _problem_of_numbers(value, get_args(kind), metadata)
     if get_origin(kind) in (Sequence, tuple):
         return _problem_of_list(value, get_args(kind)[0])
+    if get_origin(kind) is Mapping:
+        return "" if isinstance(value, Mapping) else "values by name, {name: value}"
+    if isinstance(kind, type) and kind.__module__.startswith("annelid."):
+        return "" if isinstance(value, kind) else _called(kind)
     if kind not in (int, float):
         return ""
     low, high = metadata.get("limits") or (-math.inf, math.inf)
@@ -228,6 +246,11 @@ def _problem_of_list(value: Any, kind: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, of) for one in value):
         return ""
     return f"a list{'' if of is object else f' of {of.__name__}'}, such as [one]"
+
+
+def _called(kind: type) -> str:
+    """A class as users name it: "a shapes.Surface"."""
+    return with_article(f"{kind.__module__.split('.')[1]}.{kind.__name__}")
 
 
 def _is_number(value: Any, kind: type) -> bool:

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from types import NoneType
-from typing import Any, overload
-
-import warp as wp
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from annelid import fem, grains, springs
-from annelid.core.errors import InvalidValue, StepTooLong
+from annelid.core.device import OnDevice
+from annelid.core.errors import InvalidValue
 from annelid.core.lazy import public
-from annelid.core.options import Auto, require_kind, spelled_out
+from annelid.core.parameters import documented, options_of, parameter
 from annelid.core.simulation import Simulation
+from annelid.coupling.meeting_model import warn_of_steps
 from annelid.coupling.model import Model
 from annelid.coupling.readout import Readout
 from annelid.coupling.sensors import contact_force_of, touch_of
-from annelid.coupling.solids.build import solid_simulation
+from annelid.coupling.solids.model import SolidModel
 from annelid.coupling.solids.solver import SolidSolver
 from annelid.coupling.solids.world import SolidWorld
 from annelid.coupling.solver import Solver
 from annelid.coupling.state import State
-from annelid.coupling.surface import STRETCH, closing_radii, standoff
+from annelid.coupling.surface import closing_radii, standoff
 from annelid.coupling.world import World
 from annelid.fem.actuation.actuator import Actuator
 from annelid.grains.beginning import warn_of_beginnings
-from annelid.grains.controls import AnyControl
 from annelid.grains.joints import lead_joints
-from annelid.grains.steps import meeting_step
-from annelid.shapes import Obstacle, Surface
 
 __all__ = [
     "Model",
@@ -48,196 +44,65 @@ __all__ = [
 __dir__ = public(__name__)
 
 
-_WARNED = 2.0  # longest step that nothing is said about, in those that suit the bed
-_FAST = 4.0  # the same, in those that stop a body in time: more sweeps make up for it, but not for all
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Options(OnDevice, World, SolidWorld):
+    """What a simulation of a body among grains is given besides these."""
+
+    actuators: Sequence[Actuator] = parameter(
+        (), "Cables, chambers and forces that act on a solid; each is a channel of `simulation.controls`."
+    )
+    worlds: int | None = parameter(
+        None,
+        "Copies of body, bed and obstacles side by side that do not touch, each with commands of its own; None for one "
+        "by itself, which on CUDA differs from a batch of one in how springs are summed. Of spring bodies only.",
+        least=1,
+    )
+
+    def leave_out(self, names: Sequence[str], others: str, body: str) -> None:
+        """Refuse options that are for another kind of body."""
+        for name in names:
+            given = vars(self)[name]
+            if given and given != self.__dataclass_fields__[name].default:
+                raise InvalidValue(
+                    f"{name} is an option of {others} among grains, and the body is {body}: leave it out."
+                )
 
 
-@overload
-def simulation(
-    body: springs.Body,
-    bed: grains.Bed,
-    *,
-    dt: float | Auto = ...,
-    spring_dt: float | Auto = ...,
-    gravity: tuple[float, float, float] = ...,
-    obstacles: Sequence[Obstacle] = ...,
-    controls: Sequence[AnyControl] = ...,
-    springs: Mapping[str, Any] | None = ...,
-    grains: Mapping[str, Any] | None = ...,
-    skin: Surface | None = ...,
-    stretch: float = ...,
-    inside: str = ...,
-    overlapping: str = ...,
-    worlds: int | None = ...,
-    device: str | wp.Device = ...,
-    threads: int | None = ...,
-) -> Simulation[Solver]: ...
-
-
-@overload
-def simulation(
-    body: fem.Solid,
-    bed: grains.Bed,
-    *,
-    dt: float | Auto = ...,
-    grain_dt: float | Auto = ...,
-    gravity: tuple[float, float, float] = ...,
-    obstacles: Sequence[Obstacle] = ...,
-    actuators: Sequence[Actuator] = ...,
-    controls: Sequence[AnyControl] = ...,
-    solid: Mapping[str, Any] | None = ...,
-    grains: Mapping[str, Any] | None = ...,
-    skin: Surface | None = ...,
-    stretch: float = ...,
-    inside: str = ...,
-    overlapping: str = ...,
-    worlds: int | None = ...,
-    device: str | wp.Device = ...,
-    threads: int | None = ...,
-) -> Simulation[SolidSolver]: ...
-
-
-@spelled_out("a simulation of bodies and grains")
-def simulation(
-    body: springs.Body | fem.Solid,
-    bed: grains.Bed,
-    *,
-    dt: float | Auto = World.dt,
-    spring_dt: float | Auto = World.spring_dt,
-    grain_dt: float | Auto = SolidWorld.grain_dt,
-    gravity: tuple[float, float, float] = World.gravity,
-    obstacles: Sequence[Obstacle] = (),
-    actuators: Sequence[Actuator] = (),
-    controls: Sequence[AnyControl] = (),
-    springs: Mapping[str, Any] | None = None,
-    solid: Mapping[str, Any] | None = None,
-    grains: Mapping[str, Any] | None = None,
-    skin: Surface | None = None,
-    stretch: float = STRETCH,
-    inside: str = "refuse",
-    overlapping: str = "refuse",
-    worlds: int | None = None,
-    device: str | wp.Device = "auto",
-    threads: int | None = None,
-) -> Simulation[Solver] | Simulation[SolidSolver]:
+@options_of(Options)
+def simulation(body: springs.Body | fem.Solid, bed: grains.Bed, options: Options) -> Simulation[Any]:
     """A simulation of a spring body or a solid of finite elements among grains.
+
+    Its solver is a `Solver`, or a `SolidSolver`.
 
     Args:
         body: The spring body, of which several are joined to simulate them together, or the solid.
         bed: The grains.
-        dt: Time step [s], at whose ends body and grains meet; "auto" takes one that suits bed and body.
-        spring_dt: Time step of the springs [s], of which `dt` is a whole multiple; "auto" takes a part of `dt`, 2e-4 at
-            most.
-        grain_dt: Time step of the grains beside a solid [s], of which `dt` is a whole multiple; beside springs it is
-            `dt`.
-        gravity: Acceleration of gravity [m/s²].
-        obstacles: What grains and the surface of the body touch: rigid things, or bare geometries, see
-            `annelid.shapes.Rigid`.
-        actuators: Cables, chambers and forces that act on a solid; each is a channel of `simulation.controls`.
-        controls: Channels of rigid bodies, see `grains.velocity_control`; spring bodies bring theirs (`body.control`).
-        springs: Other attributes of `springs.World`: integrator, velocity_damping, collisions, motors...
-        solid: Other attributes of `fem.World`: velocity_damping, ramp.
-        grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
-        skin: How the surface of the body responds to contact; by default that of the solid, `solid.surface`, or a
-            plain `Surface()`.
-        stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
-        inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
-        overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
-        worlds: Copies of body, bed and obstacles side by side that do not touch, each with commands of its own; None
-            for one by itself, which on CUDA differs from a batch of one in how springs are summed. Of spring bodies
-            only.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        threads: CPU threads; None takes all cores.
+        options: What surrounds them and how they are stepped.
     """
-    for name, options in {"springs": springs, "solid": solid, "grains": grains}.items():
-        require_kind(f"options of {name}", options, (Mapping, NoneType), "values by name, {name: value}, or None")
-    require_kind("actuators", actuators, Sequence, "a list of actuators")
-    if isinstance(body, fem.Solid):
-        _require_left_out("a fem.Solid", "spring bodies", spring_dt=_given(spring_dt), springs=bool(springs))
-        if worlds is not None:
-            raise InvalidValue(
-                f"a solid among grains is simulated in one world so far, not in worlds={worlds!r}: leave worlds out, "
-                "and make a simulation for each."
-            )
-        surroundings = SolidWorld(
-            dt=dt,
-            grain_dt=grain_dt,
-            gravity=gravity,
-            obstacles=obstacles,
-            controls=controls,
-            solid=solid or {},
-            grains=grains or {},
-        )
-        among = solid_simulation(
-            body,
-            bed,
-            surroundings,
-            actuators=actuators,
-            skin=skin,
-            stretch=stretch,
-            inside=inside,
-            overlapping=overlapping,
-            device=device,
-            threads=threads,
-        )
-        lead_joints(among, controls)
-        return among
-    given = {"grain_dt": _given(grain_dt), "actuators": len(actuators) > 0, "solid": bool(solid)}
-    _require_left_out("a springs.Body", "solids", **given)
-    world = World(
-        dt=dt,
-        spring_dt=spring_dt,
-        gravity=gravity,
-        obstacles=obstacles,
-        controls=controls,
-        springs=springs or {},
-        grains=grains or {},
-    )
-    model = Model(
-        body,
-        bed,
-        world=world,
-        skin=skin,
-        stretch=stretch,
-        inside=inside,
-        overlapping=overlapping,
-        worlds=worlds,
-        device=device,
-    )
-    _warn_of_steps(model)
-    warn_of_beginnings(model.grains, stacklevel=3)
-    made = Simulation(Solver(model, threads=threads))
-    lead_joints(made, controls)
+    solver = _among_solids(body, bed, options) if isinstance(body, fem.Solid) else _among_springs(body, bed, options)
+    warn_of_steps(solver.model.step_limits())
+    warn_of_beginnings(solver.model.grains, stacklevel=3)
+    made = Simulation(solver)
+    lead_joints(made, options.controls)
     return made
 
 
-def _given(step: float | Auto) -> bool:
-    """Whether a step was given, whatever it is: an array must not be compared with a word."""
-    return not (isinstance(step, str) and step == "auto")
+def _among_springs(body: springs.Body, bed: grains.Bed, options: Options) -> Solver:
+    options.leave_out(("grain_dt", "actuators", "solid"), "solids", "a springs.Body")
+    model = Model(body, bed, world=options.part(World), worlds=options.worlds, device=options.device)
+    return Solver(model, threads=options.threads)
 
 
-def _require_left_out(body: str, others: str, **given: bool) -> None:
-    """Refuse options that are for another kind of body."""
-    for name, there in given.items():
-        if there:
-            raise InvalidValue(f"{name} is an option of {others} among grains, and the body is {body}: leave it out.")
-
-
-def _warn_of_steps(model: Model) -> None:
-    """Warn of steps that are too long for the springs, or for a body that hits the grains."""
-    stable, speed = model.springs.stable_step(), max(load.speed for load in model.loads)
-    springy = "springs as stiff as these: the body may shiver or diverge"
-    fast = f"a body that meets the grains at {speed:.2g} m/s: it may sink too deep or not deep enough"
-    limits = (
-        ("spring_dt", model.springs.dt, stable, springy),
-        ("dt", model.dt, model.longest_for_springs, springy),
-        ("dt", model.dt, _WARNED * model.grains.contact_step, "a bed as deep: grains may overlap"),
-        ("dt", model.dt, _FAST * meeting_step(model.bed, model.loads, solved=model.world.converges), fast),
-    )
-    given: set[str] = set()
-    for name, step, longest, reason in limits:
-        if step > longest * (1.0 + 1e-9) and reason not in given:
-            given.add(reason)
-            warnings.warn(
-                f"{name} = {step:.3g} s is above {longest:.3g} s, the longest for {reason}.", StepTooLong, stacklevel=4
-            )
+def _among_solids(solid: fem.Solid, bed: grains.Bed, options: Options) -> SolidSolver:
+    options.leave_out(("spring_dt", "springs"), "spring bodies", "a fem.Solid")
+    if options.worlds is not None:
+        raise InvalidValue(
+            f"a solid among grains is simulated in one world so far, not in worlds={options.worlds!r}: leave worlds "
+            "out, and make a simulation for each."
+        )
+    model = SolidModel(
+        solid, bed, world=options.part(SolidWorld), actuators=options.actuators, device=options.device,
+        threads=options.threads,
+    )  # fmt: skip
+    return SolidSolver(model, threads=options.threads)

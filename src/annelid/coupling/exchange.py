@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import warp as wp
 
@@ -12,19 +12,11 @@ from annelid.core.replay import Replays, Stage
 from annelid.coupling.guests import Guests
 from annelid.coupling.kernels.exchange import Past, complete_kernel, exchange_kernels
 from annelid.coupling.kernels.lanes import GUEST_LANES, MASS_LANES
+from annelid.coupling.state import MeetingState
 from annelid.grains.kernels.collect import note_guests
 from annelid.grains.kernels.layout import Grains, Lists
 
 _ROWS = ("positions", "velocities", "spins", "forecast", "turning", "facets", "names")
-
-
-class Remembering(Protocol):
-    """A state of grains and of something that guests hang on; see `coupling.State`."""
-
-    grains: grains.State
-    last: wp.array[Any]
-    centers: wp.array[Any]
-    turns: wp.array[Any]
 
 
 class Exchange:
@@ -55,7 +47,7 @@ class Exchange:
         self._launches = Replays(self.device, kept=8, graph=False)  # on CUDA the batch of the grains is the graph
 
     def press(
-        self, state: Remembering, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
+        self, state: MeetingState, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
     ) -> None:  # fmt: skip
         """Turn what pushed guests in the last step of the grains into forces.
 
@@ -68,13 +60,13 @@ class Exchange:
         self._launch_whole(self.pressing(state, x, felt, drift=drift), [x, state.last, *felt])
 
     def pressing(
-        self, state: Remembering, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
+        self, state: MeetingState, x: wp.array[Any], felt: tuple[wp.array[Any], wp.array[Any]], *, drift: float = 0.0
     ) -> Task:  # fmt: skip
         """The launch of `press`."""
         arguments = [self._model.dt, drift, self.guests, self._past_of(state), x, *felt]
         return Task(self._kernels[0], arguments, self._sizes[0])
 
-    def seat(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
+    def seat(self, state: MeetingState, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on, after it has moved with the velocities v [m/s].
 
         Args:
@@ -87,13 +79,13 @@ class Exchange:
         places = [x, v, state.last, *(getattr(rows, name) for name in _ROWS), lists.built, lists.flags, lists.counts]
         self._launch_whole(self.seating(state, rows, x, v), places)
 
-    def seating(self, state: Remembering, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> Task:
+    def seating(self, state: MeetingState, rows: Any, x: wp.array[Any], v: wp.array[Any]) -> Task:
         """The launch of `seat`."""
         lists = self._solver.lists
         arguments = [0, lists.guest_rows, self._model.parameters, lists, self.guests, x, v, self._past_of(state), rows]
         return Task(self._kernels[1], arguments, self._sizes[1])
 
-    def settle(self, state: Remembering, x: wp.array[Any], v: wp.array[Any]) -> None:
+    def settle(self, state: MeetingState, x: wp.array[Any], v: wp.array[Any]) -> None:
         """Bring guests to what they hang on after it was moved by hand: they have no past."""
         rows, lists, bed = Grains(), Lists(), state.grains
         for name in _ROWS:
@@ -115,7 +107,7 @@ class Exchange:
         ]
         wp.launch(self._kernels[1], self._sizes[1], arguments, device=self.device)
 
-    def complete(self, state: Remembering, x: wp.array[Any]) -> None:
+    def complete(self, state: MeetingState, x: wp.array[Any]) -> None:
         """Find what a state from a CPU does not tell of guests, before steps on CUDA; nothing may have moved since.
 
         Args:
@@ -138,7 +130,7 @@ class Exchange:
         assert task.count is not None
         self.launch(task.kernel, task.count, [0, *task.arguments], arrays)
 
-    def _past_of(self, state: Remembering) -> Any:
+    def _past_of(self, state: MeetingState) -> Any:
         """The structure of what guests remember; it is made anew for other arrays, since launches are kept with it."""
         past = self._past
         if not (past.last is state.last and past.centers is state.centers and past.turns is state.turns):

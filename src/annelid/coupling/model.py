@@ -12,13 +12,19 @@ from annelid import grains, springs
 from annelid.core.device import device as find_device
 from annelid.core.errors import InvalidValue
 from annelid.core.stability import Cause, StepReport
-from annelid.core.words import with_article
 from annelid.coupling.guests import Guests
-from annelid.coupling.start import make_room, require_outside
+from annelid.coupling.meeting_model import (
+    StepLimit,
+    bed_beside,
+    grains_model,
+    limits_among_grains,
+    require_bodies,
+)
+from annelid.coupling.state import State
 from annelid.coupling.steps import loads_on, longest_for_springs
-from annelid.coupling.surface import STRETCH, meeting_points
+from annelid.coupling.surface import meeting_points
 from annelid.coupling.world import World
-from annelid.grains.steps import Load, halves, meeting_sweeps
+from annelid.grains.steps import Load, halves
 from annelid.shapes import Surface
 
 
@@ -28,11 +34,7 @@ class Model:
     Args:
         body: The spring body; join several to simulate them together.
         bed: The grains.
-        world: Gravity, obstacles and steps.
-        skin: How the surface of the body responds to contact.
-        stretch: How much longer the surface of the body may become before grains fit through it, as a factor.
-        inside: What to do with grains that start inside the body: "refuse", "push", "remove" or "allow".
-        overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
+        world: Gravity, obstacles, steps and how both meet.
         worlds: Copies of body, bed and obstacles side by side that do not touch.
         world_of: World of each grain, shape [n], of a body and a bed that are already equal copies, one world after the
             other, and of obstacles that name their worlds.
@@ -55,41 +57,32 @@ class Model:
         bed: grains.Bed,
         *,
         world: World | None = None,
-        skin: Surface | None = None,
-        stretch: float = STRETCH,
-        inside: str = "refuse",
-        overlapping: str = "refuse",
         worlds: int | None = None,
         world_of: np.ndarray | None = None,
         lanes: int | None = None,
         device: str | wp.Device = "auto",
     ) -> None:
-        self._require_kinds(body, bed, skin)
-        if len(bed) == 0:
-            raise InvalidValue("a bed needs at least one grain; without grains use springs.simulation.")
-        self.device = find_device(device)
-        world = world or World()
+        require_bodies("body", body, springs.Body, bed)
+        if not np.isfinite(body.positions).all():
+            mass = int(np.flatnonzero(~np.isfinite(body.positions).all(axis=1))[0])
+            raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")
+        self.device, world = find_device(device), world or World()
         bodies = world.grains_world().touched
         copies = grains.model.require_worlds(1 if worlds is None else worlds, world_of, len(bed), bodies)
         self.worlds = 1 if world_of is None else 1 + int(np.max(world_of))
-        self._require_copies(body, bed, world_of, inside)
+        self._require_copies(body, bed, world_of, world.inside)
         one = bed.where(np.arange(len(bed) // self.worlds))
         self.loads = loads_on(one, body, bodies, world.gravity, self.worlds)
-        self.skin = skin or Surface()
+        self.skin = world.skin or Surface()
         self.world = world.fitted(one, self.loads, self.skin)
         self._asked, self._one, self._body = world, one, body
         smallest = float(bed.radii.min())
-        self.guests = Guests(body, meeting_points(body, smallest, stretch=stretch))
-        thickness = float(np.median(self.guests.radii))
-        self.bed = grains.start.begin(bed, bodies, self._worlds_of_grains(len(bed)), overlapping)
-        self.bed = make_room(self.bed, body, thickness, bodies, how=inside)
-        if len(self.bed) == 0:
-            raise InvalidValue("no grain is left beside the body: give a bed that it does not fill.")
-        require_outside(self.guests.division.mixed(body.positions), self.worlds_of_guests(), self.bed, bodies)
+        self.guests = Guests(body, meeting_points(body, smallest, stretch=world.stretch))
+        self.bed = bed_beside(bed, body, self.guests, self._worlds_of_grains(len(bed)), self.worlds_of_guests(), world)
         if copies > 1:
             self.worlds, self.bed = copies, self.bed.repeated(copies)
             every = body.replicated(np.zeros((copies, 3)))
-            self.guests = Guests(every, meeting_points(every, smallest, stretch=stretch))
+            self.guests = Guests(every, meeting_points(every, smallest, stretch=world.stretch))
         self._many = copies > 1 or world_of is not None
         self._batch = None if worlds is None else copies  # one by itself has as many lanes as suit its size
         self.springs = self._springs(body, lanes)
@@ -99,16 +92,16 @@ class Model:
         stable = self.springs.stable_step()
         self.longest_for_springs = longest_for_springs(body, stable, solved=self.world.converges)
         self.substeps = self.world.substeps(one, self.loads, self.longest_for_springs)
-        self.grains = grains.Model(
-            self.guests.among(self.bed, self.skin),
-            world=self.world.grains_world(self.dt),
-            worlds=copies,
-            world_of=self._worlds_of_all() if self._many else None,
-            overlapping="allow",
-            guests=len(self.guests),
-            least_sweeps=meeting_sweeps(self.dt, one, self.loads),
-            device=self.device,
-        )
+        self.grains = grains_model(self, one, self.dt, copies, self._worlds_of_all() if self._many else None)
+
+    def step_limits(self) -> list[StepLimit]:
+        """The longest steps about which nothing is said, for the springs and for a body that hits the grains."""
+        springy = "springs as stiff as these: the body may shiver or diverge"
+        return [
+            StepLimit("spring_dt", self.springs.dt, self.springs.stable_step(), springy),
+            StepLimit("dt", self.dt, self.longest_for_springs, springy),
+            *limits_among_grains("dt", self.dt, self),
+        ]
 
     def explain_step(self) -> StepReport:
         """What limits the step at whose ends bodies and grains meet."""
@@ -131,6 +124,11 @@ class Model:
         rule = "the longest that suits bed, springs and what falls onto the grains"
         return StepReport.of(self.dt, step(asked, bed, self.loads, stable), rule, [*among, *own])
 
+    def surface_of(self, state: State) -> tuple[springs.Body, np.ndarray]:
+        """The body, and positions of its masses [m], shape [n, 3], of those that are gone as well."""
+        body = self.springs.body
+        return body, np.asarray(state.springs.positions.numpy()[: body.mass_count, :3], float)
+
     @property
     def dt(self) -> float:
         """Time step of the grains, at whose ends both meet [s]."""
@@ -147,19 +145,6 @@ class Model:
     def worlds_of_guests(self) -> np.ndarray:
         """World of each guest, shape [g]."""
         return (self.guests.division.corners[:, 0] // (len(self.guests.body.positions) // self.worlds)).astype(np.int32)
-
-    def _require_kinds(self, body: springs.Body, bed: grains.Bed, skin: Surface | None) -> None:
-        """Refuse what is no body, no bed or no surface, and masses that are nowhere."""
-        for name, value, kind in (("body", body, springs.Body), ("bed", bed, grains.Bed)):
-            if not isinstance(value, kind):
-                home = kind.__module__.split(".")[1]
-                given = with_article(type(value).__name__)
-                raise InvalidValue(f"the {name} must be a {home}.{kind.__name__}, not {given}.")
-        if not (skin is None or isinstance(skin, Surface)):
-            raise InvalidValue(f"skin must be a shapes.Surface, such as Surface(friction=0.5), not {skin!r}.")
-        if not np.isfinite(body.positions).all():
-            mass = int(np.flatnonzero(~np.isfinite(body.positions).all(axis=1))[0])
-            raise InvalidValue(f"mass {mass} of the body is at {body.positions[mass].tolist()}: give finite numbers.")
 
     def _require_copies(
         self, body: springs.Body, bed: grains.Bed, world_of: np.ndarray | None, inside: str

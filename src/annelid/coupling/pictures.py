@@ -12,7 +12,7 @@ import warp as wp
 from annelid.core.scenery import Moving, Scenery, Visible
 from annelid.core.snapshot import Field, Look, Number, Snapshot, Spheres
 from annelid.core.solver import Side
-from annelid.coupling.bed_readout import BedReadout
+from annelid.coupling.readout import Readout
 
 
 class Painter:
@@ -25,7 +25,7 @@ class Painter:
         readout: What reads states.
     """
 
-    def __init__(self, radii: np.ndarray, bodies: Side, bed: Side, readout: BedReadout) -> None:
+    def __init__(self, radii: np.ndarray, bodies: Side, bed: Side, readout: Readout) -> None:
         self._radii, self._bodies, self._bed, self._readout = radii, bodies, bed, readout
         self._grain_fields = tuple(name for name in bed.solver.fields if name not in ("radius", "material"))
 

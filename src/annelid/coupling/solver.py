@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid import grains, springs
-from annelid.core.controls import Commanded, Control, resting_commands
+from annelid.core.controls import resting_commands
 from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
-from annelid.core.events import Event
 from annelid.core.relay import Leg
 from annelid.core.scenery import Scenery
-from annelid.core.snapshot import Look, Snapshot
-from annelid.core.solver import Side
-from annelid.core.stability import StepReport
 from annelid.core.state import (
     clone_state,
     copy_state,
@@ -30,13 +25,12 @@ from annelid.core.state import (
     state_arrays,
     take_world,
 )
-from annelid.core.variation import Parameter, Variation, unvaried
+from annelid.core.variation import Parameter, unvaried
 from annelid.core.weakly import weakly
 from annelid.coupling.exchange import Exchange
-from annelid.coupling.kernels.commands import hand_on
+from annelid.coupling.meeting_solver import MeetingSolver
 from annelid.coupling.model import Model
 from annelid.coupling.parameters import PARAMETERS, SideParameters, require_both, scale_guest_masses
-from annelid.coupling.pictures import Painter, scenery_of_both
 from annelid.coupling.readout import Readout
 from annelid.coupling.state import State
 from annelid.springs.edit import Editor, MassChange
@@ -45,7 +39,7 @@ from annelid.springs.network import Patch
 _EDITED = ("present", "alive", "extents", "outside")  # arrays of the guests that follow edits
 
 
-class Solver:
+class Solver(MeetingSolver[Model]):
     """Advances the state of a model.
 
     A step is one of the grains, in which they and the surface masses of the body find their impulses, and then the
@@ -61,10 +55,8 @@ class Solver:
         readout: What reads states.
     """
 
-    physics = "coupling"
-
     def __init__(self, model: Model, *, threads: int | None = None) -> None:
-        self.model, self.device = model, model.device
+        self.model, self.device, self.worlds = model, model.device, model.worlds
         self.dt = model.dt
         self.springs = _Springs(model.springs, self, threads=threads)
         self.grains = grains.Solver(model.grains, threads=threads)
@@ -76,43 +68,9 @@ class Solver:
         self._whole, self._taken = False, 0  # whether steps of the springs are launched without a break, and how many
         self._ready = False
         self._built_guests = self._edited_guests()
-        self.readout = Readout(model, self.springs.readout)
-        self._painter = Painter(model.bed.radii, *self.sides, self.readout)
+        self.readout = Readout(model, "springs", self.springs.readout)
+        self._meet("springs", self.springs, (model.substeps, 1))
         self._accompany()
-
-    @property
-    def worlds(self) -> int:
-        """Number of independent worlds side by side."""
-        return self.model.worlds
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The spring bodies, and the grains with rigid bodies; see `core.solver.Coupled`."""
-        return (
-            Side(self.springs, lambda state: state.springs, "springs"),
-            Side(self.grains, lambda state: state.grains, "grains"),
-        )
-
-    # --- controls ---
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """Channels of the spring bodies, then those of rigid bodies."""
-        return self.springs.controls + self.grains.controls
-
-    def commanded(self, state: State) -> Commanded:
-        """Where a state keeps its commands."""
-        return Commanded(state.commands, state.clock, state.variation, begun=state.grains.begun)
-
-    def _hand_on(self, state: State) -> None:
-        """Give each side its commands, those of the springs in their own steps."""
-        first, count = 0, len(self.controls)
-        for side, steps in ((self.springs, self.model.substeps), (self.grains, 1)):
-            own, target = len(side.controls), state.springs if side is self.springs else state.grains
-            if own:
-                arguments = [first, count, own, wp.float64(steps), state.commands, target.commands]
-                wp.launch(hand_on, (self.worlds, own), arguments, device=self.device)
-            first += own
 
     # --- parameters ---
 
@@ -120,10 +78,6 @@ class Solver:
     def parameters(self) -> tuple[Parameter, ...]:
         """What can differ from world to world."""
         return PARAMETERS
-
-    def variation(self, state: State) -> Variation:
-        """Where a state keeps its parameters."""
-        return state.variation
 
     def take_parameters(self, state: State, before: wp.array[Any], mask: wp.array[Any]) -> None:
         """Follow a change of parameters: each side is given its own, and guests the masses of their bodies."""
@@ -147,11 +101,6 @@ class Solver:
         if state.variation.there:
             self.springs.begin_varied(state.springs, mask)
             scale_guest_masses(self.grains, state.grains, state.variation, self._at_rest, mask)
-
-    @cached_property
-    def _at_rest(self) -> wp.array[Any]:
-        rests = np.tile([parameter.rest for parameter in PARAMETERS], self.worlds)
-        return wp.array(rests, dtype=wp.float64, device=self.device)
 
     # --- states ---
 
@@ -177,7 +126,7 @@ class Solver:
         if mask is None:
             self.springs.reset(state.springs)
             self._set_guests(self._built_guests)
-            beginning, every = self.initial_state(), wp.full(self.worlds, True, dtype=wp.bool, device=self.device)
+            beginning, every = self.initial_state(), self._every
             copy_state(beginning, state, but="variation")
             self.grains.unbind()
             self.grains.begin_varied(beginning.grains, state.grains, every)
@@ -208,26 +157,6 @@ class Solver:
             here, there = state_arrays(source)[name], state_arrays(target)[name]
             if len(there):
                 wp.copy(there, here, src_offset=world * len(there), count=len(there))
-
-    @cached_property
-    def _beginning(self) -> State:
-        return self.initial_state()
-
-    @cached_property
-    def _world_of(self) -> dict[str, wp.array[Any]]:
-        """World of each mass, guest and surface mass; the solver of the grains knows that of the rest."""
-        model, each = self.model, len(self.model.guests.body.positions) // self.model.worlds
-        found = {
-            "mass": np.arange(model.worlds * each) // each,
-            "guest": model.worlds_of_guests(),
-            "surface-mass": model.guests.members // each,
-            "coupled-channel": np.repeat(np.arange(model.worlds), len(self.controls)),
-        }
-        return {name: wp.array(of.astype(np.int32), dtype=wp.int32, device=self.device) for name, of in found.items()}
-
-    def reserve(self, state: State, places: int, body_places: int) -> None:
-        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
-        self.grains.reserve(state.grains, places, body_places)
 
     def _settle(self, state: State) -> None:
         """Bring guests to their masses after these were moved by hand."""
@@ -299,59 +228,15 @@ class Solver:
             self._exchange.complete(state, state.springs.positions)
             self.springs.advance(clone_state(state.springs), self.model.substeps)
 
-    def residual(self, state: State) -> float:
-        """By how much one more sweep would change the relative velocity of a contact at most [m/s]."""
-        return self.grains.residual(state.grains)
-
-    def diverged_at(self) -> int | None:
-        """First step whose result was not finite, None while all are."""
-        step = self.springs.diverged_at()
-        found = [] if step is None else [self._step_of(step)]
-        step = self.grains.diverged_at()
-        return min([*found, *([] if step is None else [step])], default=None)
-
-    def clear_divergence(self) -> None:
-        """Forget a divergence, after the state was restored."""
-        self.springs.clear_divergence()
-        self.grains.clear_divergence()
-
-    def describe_divergence(self, state: State) -> str:
-        """What moves fastest on either side, in words."""
-        bodies, bed = self.springs.describe_divergence(state.springs), self.grains.describe_divergence(state.grains)
-        return f"{bodies}; {bed}"
-
     def stable_step(self) -> float:
         """Longest stable time step of the springs [s], estimated."""
         return self.springs.stable_step()
-
-    def explain_step(self) -> StepReport:
-        """What limits the step at whose ends both sides meet."""
-        return self.model.explain_step()
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"coupling-{self.model.substeps}-{self.springs.fingerprint()}-{self.grains.fingerprint()}"
-
-    def _step_of(self, step: int) -> int:
-        """The step within which a step of the springs falls."""
-        return -(-step // self.model.substeps)
-
-    # --- looking ---
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
-
-    def snapshot(self, state: State, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
 
     def scenery(self) -> Scenery:
         """What cameras and lidars can see of both sides; see `core.scenery.Visible`."""
         if self.springs.worlds != self.worlds:
             raise InvalidValue("sensors cannot see worlds that were made one by one: give one and worlds=n.")
-        return scenery_of_both(*self.sides)
+        return super().scenery()
 
     # --- conditions, events, edits: those of the springs ---
 
@@ -368,11 +253,7 @@ class Solver:
     def condition_hits(self, state: State) -> dict[Any, int]:
         """The first step by whose end each watched condition held, where it did."""
         hits = self.springs.condition_hits(state.springs)
-        return {condition: self._step_of(step) for condition, step in hits.items()}
-
-    def collect_events(self, *states: State) -> list[Event]:
-        """Springs that broke since the last time."""
-        return self.springs.collect_events(*(state.springs for state in states))
+        return {condition: -(-step // self.model.substeps) for condition, step in hits.items()}
 
     def editor(self, *states: State) -> Editor:
         """A new edit of the network behind these states."""

@@ -9,13 +9,11 @@ from functools import partial
 import numpy as np
 
 from annelid import grains
-from annelid.core.errors import GrainsPushed, InvalidValue, UnknownName
+from annelid.core.errors import GrainsPushed, InvalidValue
 from annelid.coupling.outline import Outline
 from annelid.coupling.surface import closed_surface
 from annelid.grains.rigid import Touched
 from annelid.grains.start import distance
-
-CHOICES = ("refuse", "push", "remove", "allow")
 
 _DEEP = 0.05  # of a radius: what is deeper would throw a light body into the air
 
@@ -32,8 +30,6 @@ def make_room(
         bodies: What else the grains must not be pushed into.
         how: "refuse" grains inside the body, "push" them aside, "remove" them, or "allow" them.
     """
-    if not isinstance(how, str) or how not in CHOICES:
-        raise UnknownName("way with a body inside the bed", how, CHOICES)
     if how == "allow":
         return bed
     depths = bed.radii + thickness - _distances(body, bed.positions, float(bed.radii.max()) + thickness)
@@ -53,7 +49,7 @@ def make_room(
                 f"the body starts inside the bed: {trouble}, and they cannot all be pushed aside; say "
                 "inside='remove', or set the body higher."
             ) from error
-    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=5)
+    warnings.warn(f"the body starts inside the bed: {trouble}; they were {done}.", GrainsPushed, stacklevel=7)
     return left
 
 

@@ -212,7 +212,7 @@ def _settled(worm: BuriedWorm, device: wp.Device, threads: int | None) -> tuple[
     simulation.run(_SETTLE)
     model, readout, state = simulation.solver.model, simulation.solver.readout, simulation.state
     body = model.springs.body.moved((0.0, 0.0, 0.0))
-    body.positions[:] = readout.mass_positions(state)
+    body.positions[:] = readout.body_positions(state)
     return body, model.bed.copy(positions=readout.grain_positions(state))
 
 

@@ -10,19 +10,26 @@ import warp as wp
 
 from annelid import fem, grains
 from annelid.core.device import device as find_device
-from annelid.core.errors import InvalidValue
 from annelid.core.stability import Cause, StepReport
 from annelid.coupling.guests import Guests
+from annelid.coupling.meeting_model import (
+    StepLimit,
+    bed_beside,
+    grains_model,
+    limits_among_grains,
+    require_bodies,
+)
 from annelid.coupling.solids.outline import SolidOutline
 from annelid.coupling.solids.pushes import Pushes
+from annelid.coupling.solids.state import SolidState
 from annelid.coupling.solids.stepping import MOST_YIELDING, most_yielding, yielding
 from annelid.coupling.solids.world import SolidWorld
-from annelid.coupling.start import make_room, require_outside
 from annelid.coupling.steps import loads_of
-from annelid.coupling.surface import STRETCH, points_on
+from annelid.coupling.surface import points_on
 from annelid.fem.actuation.actuator import Actuator, drive_of
-from annelid.grains.steps import Load, halves, meeting_sweeps
-from annelid.shapes import Surface
+from annelid.grains.steps import Load, halves
+
+_LONGEST = 5e-3  # step of the solid above which soft ones were seen to shiver on the grains [s]
 
 
 class SolidModel:
@@ -31,12 +38,8 @@ class SolidModel:
     Args:
         solid: The solid.
         bed: The grains.
-        world: Gravity, obstacles and steps.
+        world: Gravity, obstacles, steps and how both meet.
         actuators: Cables, chambers and forces that act on the solid.
-        skin: How the surface of the solid responds to contact with grains and obstacles; by default `solid.surface`.
-        stretch: How much longer that surface may become before grains fit through it, as a factor.
-        inside: What to do with grains that start inside the solid: "refuse", "push", "remove" or "allow".
-        overlapping: The same for grains inside each other or a rigid body: "refuse", "push" or "allow".
         device: Where to compute.
         threads: CPU threads; None takes all cores.
 
@@ -62,28 +65,19 @@ class SolidModel:
         *,
         world: SolidWorld | None = None,
         actuators: Sequence[Actuator] = (),
-        skin: Surface | None = None,
-        stretch: float = STRETCH,
-        inside: str = "refuse",
-        overlapping: str = "refuse",
         device: str | wp.Device = "auto",
         threads: int | None = None,
     ) -> None:
-        if len(bed) == 0:
-            raise InvalidValue("a bed needs at least one grain; without grains use fem.simulation.")
+        require_bodies("solid", solid, fem.Solid, bed)
         world, self.device = world or SolidWorld(), find_device(device)
         bodies = world.grains_world().touched
         self.loads = loads_of(bed, solid.nodes, solid.mass, bodies, world.gravity)
-        self.skin = skin or solid.surface
+        self.skin = world.skin or solid.surface
         self.world = replace(world, grains=world.contact_options(bed, self.loads, self.skin))
         outline = SolidOutline(solid)
-        points = points_on(outline, float(bed.radii.min()), stretch=stretch)
-        self.bed = grains.start.begin(bed, bodies, np.zeros(len(bed), np.int32), overlapping)
-        self.bed = make_room(self.bed, outline, float(np.median(points.radii)), bodies, how=inside)
-        if len(self.bed) == 0:
-            raise InvalidValue("no grain is left beside the solid: give a bed that it does not fill.")
-        places = points.division.mixed(outline.positions)
-        require_outside(places, np.zeros(len(places), np.int32), self.bed, bodies)
+        points = points_on(outline, float(bed.radii.min()), stretch=world.stretch)
+        here = np.zeros(len(points), np.int32)
+        self.bed = bed_beside(bed, outline, Guests(outline, points), np.zeros(len(bed), np.int32), here, world)
         self.dt, self.substeps = self.world.steps(bed, self.loads)
         self._bed = bed
         self._build_solid(solid, outline, actuators, threads)
@@ -92,14 +86,12 @@ class SolidModel:
             self._build_solid(solid, outline, actuators, threads)
         heaviest = 1.0 / np.maximum(self.yielding, 1e-30)
         self.guests = Guests(SolidOutline(solid, heaviest), points)
-        self.grains = grains.Model(
-            self.guests.among(self.bed, self.skin),
-            world=self.world.grains_world(self.grain_dt),
-            overlapping="allow",
-            guests=len(self.guests),
-            least_sweeps=meeting_sweeps(self.grain_dt, bed, self.loads),
-            device=self.device,
-        )
+        self.grains = grains_model(self, bed, self.grain_dt)
+
+    def step_limits(self) -> list[StepLimit]:
+        """The longest steps about which nothing is said, for a solid on its grains and for one that hits them."""
+        shivering = StepLimit("dt", self.dt, _LONGEST, "a solid among grains: it may shiver on them")
+        return [shivering, *limits_among_grains("grain_dt", self.grain_dt, self)]
 
     def explain_step(self) -> StepReport:
         """What limits the steps of the grains, of which each of the solid is a whole number."""
@@ -118,6 +110,14 @@ class SolidModel:
         )
         rule = f"the longest that suits the grains; a step of the solid, {self.dt:.3g} s, takes {self.substeps} of them"
         return StepReport.of(self.grain_dt, step(asked, self._bed, self.loads), rule, causes)
+
+    def surface_of(self, state: SolidState) -> tuple[SolidOutline, np.ndarray]:
+        """The outer surface, and positions of its nodes [m], shape [m, 3]."""
+        return self.outline, np.array(state.solid.positions.numpy(), float)[self.nodes]
+
+    def worlds_of_guests(self) -> np.ndarray:
+        """World of each guest, shape [g]."""
+        return np.zeros(len(self.guests), np.int32)
 
     @property
     def grain_dt(self) -> float:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from annelid import fem, grains
-from annelid.core.controls import Commanded, Control, resting_commands
-from annelid.core.events import Event
-from annelid.core.scenery import Scenery
-from annelid.core.snapshot import Look, Snapshot
-from annelid.core.solver import Side
-from annelid.core.stability import StepReport
+from annelid.core.controls import Commanded, resting_commands
 from annelid.core.state import copy_state, new_state, restore_worlds
 from annelid.core.variation import unvaried
 from annelid.core.weakly import weakly
 from annelid.coupling.exchange import Exchange
-from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.kernels.gliding import average, glide, reckon, redirect
-from annelid.coupling.pictures import Painter, scenery_of_both
+from annelid.coupling.meeting_solver import MeetingSolver
 from annelid.coupling.solids.model import SolidModel
 from annelid.coupling.solids.readout import SolidReadout
 from annelid.coupling.solids.state import SolidState
@@ -31,7 +24,7 @@ _SETTINGS = fem.Settings(tolerance=1e-8, iterations=20)  # what is left of force
 _BATCH = 16
 
 
-class SolidSolver:
+class SolidSolver(MeetingSolver[SolidModel]):
     """Advances the state of a model.
 
     A step is one of the solid. Before it the grains take those that it spans, while the surface of the solid goes on as
@@ -47,7 +40,6 @@ class SolidSolver:
         readout: What reads states.
     """
 
-    physics = "coupling"
     limitation = SteppedSolid.limitation
     batch = _BATCH
     worlds = 1
@@ -64,23 +56,10 @@ class SolidSolver:
         self._impulses, self._forces = (wp.zeros(count, dtype=wp.vec3d, device=self.device) for _ in range(2))
         self._felt, self._jumps = (wp.zeros(count, dtype=wp.vec3, device=self.device) for _ in range(2))
         self.readout = SolidReadout(model, self.solid.readout)
-        self._painter = Painter(model.bed.radii, *self.sides, self.readout)
+        self._meet("solid", self.solid, (1, model.substeps))
         self._state: SolidState | None = None
         self._loaded = False
         self.grains.accompany(weakly(self._follow))
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The solid, and the grains with rigid bodies; see `core.solver.Coupled`."""
-        return (
-            Side(self.solid, lambda state: state.solid, "solid"),
-            Side(self.grains, lambda state: state.grains, "grains"),
-        )
-
-    @property
-    def controls(self) -> tuple[Control, ...]:
-        """Channels of the actuators of the solid, then those of rigid bodies."""
-        return self.solid.controls + self.grains.controls
 
     def commanded(self, state: SolidState) -> Commanded:
         """Where a state keeps its commands."""
@@ -91,7 +70,7 @@ class SolidSolver:
     def initial_state(self) -> SolidState:
         """Solid and grains as they were built."""
         model = self.model
-        counts = {"guest": len(model.guests), "surface-node": len(model.nodes)}
+        counts = {"guest": len(model.guests), "surface-mass": len(model.nodes)}
         sides = {"solid": self.solid.initial_state(), "grains": self.grains.initial_state()}
         commands = resting_commands(self.controls, 1, self.device)
         surface = np.column_stack([model.outline.positions, model.yielding])
@@ -109,22 +88,6 @@ class SolidSolver:
         self.grains.restore(self._beginning.grains, state.grains, mask)
         self.solid.reset(state.solid, mask)
         restore_worlds(self._beginning, state, mask, self._world_of)
-
-    @cached_property
-    def _beginning(self) -> SolidState:
-        return self.initial_state()
-
-    @cached_property
-    def _world_of(self) -> dict[str, wp.array[Any]]:
-        counts = (len(self.model.guests), len(self.model.nodes), len(self.controls))
-        names = ("guest", "surface-node", "coupled-channel")
-        return {
-            name: wp.zeros(count, dtype=wp.int32, device=self.device) for name, count in zip(names, counts, strict=True)
-        }
-
-    def reserve(self, state: SolidState, places: int, body_places: int) -> None:
-        """Give lists room for so many neighbours and bodies, ahead of need: while they grow, steps wait."""
-        self.grains.reserve(state.grains, places, body_places)
 
     # --- steps ---
 
@@ -174,63 +137,3 @@ class SolidSolver:
         """Let clocks go on without the rest, after the solid was lost."""
         for clock, more in ((state.solid.clock, steps), (state.grains.clock, steps * self.model.substeps)):
             clock.fill_(int(clock.numpy()[0]) + more)
-
-    def _hand_on(self, state: SolidState) -> None:
-        """Give each side its commands, those of rigid bodies in steps of the grains."""
-        first, count = 0, len(self.controls)
-        for side, steps, target in (
-            (self.solid, 1, state.solid.commands),
-            (self.grains, self.model.substeps, state.grains.commands),
-        ):
-            own = len(side.controls)
-            if own:
-                arguments = [first, count, own, wp.float64(steps), state.commands, target]
-                wp.launch(hand_on, (1, own), arguments, device=self.device)
-            first += own
-
-    def residual(self, state: SolidState) -> float:
-        """By how much one more sweep would change the relative velocity of a contact at most [m/s]."""
-        return self.grains.residual(state.grains)
-
-    def diverged_at(self) -> int | None:
-        """First step whose result was not finite, None while all are."""
-        found = [self.solid.diverged_at(), self.grains.diverged_at()]
-        steps = [found[0], None if found[1] is None else -(-found[1] // self.model.substeps)]
-        return min((step for step in steps if step is not None), default=None)
-
-    def clear_divergence(self) -> None:
-        """Forget a divergence, after the state was restored."""
-        self.solid.clear_divergence()
-        self.grains.clear_divergence()
-
-    def describe_divergence(self, state: SolidState) -> str:
-        """What went wrong on either side, in words."""
-        solid, bed = self.solid.describe_divergence(state.solid), self.grains.describe_divergence(state.grains)
-        return f"{solid}; {bed}"
-
-    def explain_step(self) -> StepReport:
-        """What limits the step at whose ends both sides meet."""
-        return self.model.explain_step()
-
-    def fingerprint(self) -> str:
-        """Identity of the model, for checkpoints."""
-        return f"coupling-{self.model.substeps}-{self.solid.fingerprint()}-{self.grains.fingerprint()}"
-
-    # --- looking ---
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Scalars that snapshots can be coloured by."""
-        return self._painter.fields
-
-    def snapshot(self, state: SolidState, look: Look) -> Snapshot:
-        """A picture of the state."""
-        return self._painter.snapshot(state, look)
-
-    def scenery(self) -> Scenery:
-        """What cameras and lidars can see of both sides; see `core.scenery.Visible`."""
-        return scenery_of_both(*self.sides)
-
-    def collect_events(self, *states: SolidState) -> list[Event]:
-        """Whether strains have left the range in which a material was measured, told once."""
-        return self.solid.collect_events(*(state.solid for state in states))

@@ -4,50 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 from annelid import fem
-from annelid.core.errors import InvalidValue
 from annelid.core.options import Auto
-from annelid.coupling.meeting import MeetingWorld, require_options
+from annelid.core.parameters import documented, parameter
+from annelid.coupling.meeting import WHOLE, MeetingWorld, require_apart, whole_multiple
 from annelid.coupling.steps import rounded_down
 from annelid.grains import Bed
 from annelid.grains.steps import Load
-from annelid.shapes.values import require_step
 
 _USUAL = 2.0e-3  # longest time step of the solid that is chosen [s]
-_WHOLE = 1.0e-6  # how far a ratio of steps may be from a whole number
-_ELSEWHERE = ("contact", "integrator")  # of a solid by itself
 
 
-@dataclass(frozen=True, kw_only=True)
+@documented
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SolidWorld(MeetingWorld):
-    """Gravity, obstacles, steps, and other options of each kind of physics.
+    """Gravity, obstacles, steps, and other options of each kind of physics; `dt` is the step of the solid."""
 
-    Attributes:
-        gravity: Acceleration of gravity [m/s²].
-        obstacles: What grains and the surface of the solid touch: rigid things, or bare geometries, see
-            `annelid.shapes.Rigid`.
-        dt: Time step of the solid [s], at whose ends solid and grains meet; "auto" takes 2 ms or a little less,
-            and beside free bodies half of it, a quarter... until the solid yields little more than its surface.
-        grain_dt: Time step of the grains [s], of which `dt` is a whole multiple; "auto" takes one that suits bed and
-            solid.
-        controls: Channels of rigid bodies, see `grains.velocity_control`; a solid has those of its actuators.
-        solid: Other attributes of `fem.World`: velocity_damping, ramp.
-        grains: Other attributes of `grains.World`: iterations, tolerance, softness, period...
-    """
-
-    dt: float | Auto = "auto"
-    grain_dt: float | Auto = "auto"
-    solid: Mapping[str, Any] = field(default_factory=dict)
+    grain_dt: float | Auto = parameter(
+        "auto",
+        'Time step of the grains beside a solid [s], of which `dt` is a whole multiple; "auto" takes one that suits '
+        "bed and solid. Beside springs it is `dt`.",
+        unit="s", above=0.0,
+    )  # fmt: skip
+    solid: Mapping[str, Any] | None = parameter(None, "Other attributes of `fem.World`: velocity_damping, ramp.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("dt", "grain_dt"):
-            object.__setattr__(self, name, require_step(name, getattr(self, name)))
-        known = [one.name for one in fields(fem.World) if one.name not in _ELSEWHERE]
-        require_options("solid", self.solid, known)
+        require_apart("solid", self.solid, fem.World, but=("contact", "integrator"))
 
     def steps(self, bed: Bed, loads: Sequence[Load]) -> tuple[float, int]:
         """Time step of the solid [s], and steps of the grains in it.
@@ -59,19 +45,12 @@ class SolidWorld(MeetingWorld):
         longest = self.longest(bed, loads) if self.grain_dt == "auto" else self.grain_dt
         if self.dt == "auto":
             part = rounded_down(longest) if self.grain_dt == "auto" else longest
-            count = max(1, int(_USUAL / part * (1.0 + _WHOLE)))
+            count = max(1, int(_USUAL / part * (1.0 + WHOLE)))
             return count * part, count
         if self.grain_dt == "auto":
-            return self.dt, max(1, math.ceil(self.dt / longest * (1.0 - _WHOLE)))
-        ratio = self.dt / self.grain_dt
-        nearest = max(1, round(ratio))
-        if abs(ratio - nearest) > _WHOLE * nearest:
-            raise InvalidValue(
-                f"dt = {self.dt:g} s is not a whole multiple of grain_dt = {self.grain_dt:g} s: "
-                f"use dt = {nearest * self.grain_dt:.6g} s, or grain_dt = {self.dt / nearest:.6g} s."
-            )
-        return self.dt, nearest
+            return self.dt, max(1, math.ceil(self.dt / longest * (1.0 - WHOLE)))
+        return self.dt, whole_multiple("grain_dt", self.dt, self.grain_dt)
 
     def solid_world(self, dt: float) -> fem.World:
         """What surrounds the solid; obstacles touch its guests among the grains."""
-        return fem.World(dt=dt, gravity=self.gravity, **self.solid)
+        return fem.World(dt=dt, gravity=self.gravity, **(self.solid or {}))

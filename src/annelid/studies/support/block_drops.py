@@ -125,7 +125,7 @@ class Drops:
         body = _lattice(self.case, bed, place)
         walls = self.box.walls()
         usual = coupling.Model(
-            body, bed, world=coupling.World(obstacles=walls, grains={"converge": True}), skin=_SKIN, device=self.device
+            body, bed, world=coupling.World(obstacles=walls, grains={"converge": True}, skin=_SKIN), device=self.device
         )
         surface = float(body.positions[:, 2].min()) - _standoff(self.case) - _surface(bed)
         soft = [self._soft(body, bed, usual, parts) - surface for parts in (1, 2)]
@@ -140,7 +140,7 @@ class Drops:
             threads=self.threads,
         )  # fmt: skip
         simulation.run(_WATCHED)
-        ends = simulation.solver.readout.mass_positions(simulation.state)
+        ends = simulation.solver.readout.body_positions(simulation.state)
         return float((body.positions - ends)[:, 2].mean())
 
     def _hard(self, body: springs.Body, bed: grains.Bed, usual: coupling.Model, parts: int) -> float:
