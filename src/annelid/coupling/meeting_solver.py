@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from operator import attrgetter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import warp as wp
@@ -15,16 +13,11 @@ from annelid.core.controls import Commanded, Control
 from annelid.core.events import Event
 from annelid.core.model_solver import ModelSolver
 from annelid.core.scenery import Scenery
-from annelid.core.solver import Controllable, Eventful, Side, Solver
+from annelid.core.solver import Controllable, Eventful, Side
 from annelid.coupling.kernels.commands import hand_on
 from annelid.coupling.meeting_model import Among
 from annelid.coupling.pictures import Painter, scenery_of_both
 from annelid.coupling.readout import Readout
-
-
-class Body(Solver, Controllable, Eventful, Protocol):
-    """A solver of soft bodies."""
-
 
 M = TypeVar("M", bound=Among)
 
@@ -42,24 +35,22 @@ class MeetingSolver(ModelSolver[M, Painter]):
     grains: grains.Solver
     readout: Readout
 
-    def _meet(self, part: str, body: Body, spans: tuple[int, int]) -> None:
+    def _meet(self, body: Side, spans: tuple[int, int]) -> None:
         """Bring both sides together, once there are readouts.
 
         Args:
-            part: Name of the side of the body.
-            body: Its solver.
+            body: The side of the body.
             spans: Steps of the body, and of the grains, in a step of the whole.
         """
-        of_body: Callable[[Any], Any] = attrgetter(part)
-        of_grains: Callable[[Any], Any] = attrgetter("grains")
-        self._body, self._of_body, self._spans = body, of_body, spans
-        self.sides = Side(body, of_body, part), Side(self.grains, of_grains, "grains")
+        assert isinstance(body.solver, Controllable)
+        self._channels = body.solver.controls, self.grains.controls
+        self._spans, self.sides = spans, (body, Side(self.grains, lambda state: state.grains, "grains"))
         self._painter = Painter(self.model.bed.radii, *self.sides, self.readout)
 
     @property
     def controls(self) -> tuple[Control, ...]:
         """Channels of the body, then those of rigid bodies."""
-        return self._body.controls + self.grains.controls
+        return self._channels[0] + self._channels[1]
 
     def commanded(self, state: Any) -> Commanded:
         """Where a state keeps its commands."""
@@ -68,8 +59,8 @@ class MeetingSolver(ModelSolver[M, Painter]):
     def _hand_on(self, state: Any) -> None:
         """Give each side its commands, in its own steps."""
         first, count = 0, len(self.controls)
-        counts = len(self._body.controls), len(self.grains.controls)
-        for side, own, steps in zip(self.sides, counts, self._spans, strict=True):
+        for side, channels, steps in zip(self.sides, self._channels, self._spans, strict=True):
+            own = len(channels)
             if own:
                 arguments = [first, count, own, wp.float64(steps), state.commands, side.state(state).commands]
                 wp.launch(hand_on, (self.worlds, own), arguments, device=self.device)
@@ -121,4 +112,6 @@ class MeetingSolver(ModelSolver[M, Painter]):
 
     def collect_events(self, *states: Any) -> list[Event]:
         """Springs that broke since the last time, or whether strains of a solid have left what was measured."""
-        return self._body.collect_events(*map(self._of_body, states))
+        body = self.sides[0]
+        assert isinstance(body.solver, Eventful)
+        return body.solver.collect_events(*map(body.state, states))

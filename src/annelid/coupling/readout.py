@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from annelid import grains
-from annelid.core.solver import Readout as BodyReadout
+from annelid.core.solver import Side
 from annelid.core.summary import Summary
 from annelid.coupling.guests import BedWithGuests
 from annelid.coupling.meeting_model import Among
@@ -21,12 +21,11 @@ class Readout:
 
     Args:
         model: The model.
-        part: Name of the side of the body.
-        body: What reads it.
+        body: The side of the body.
     """
 
-    def __init__(self, model: Among, part: str, body: BodyReadout) -> None:
-        self._met, self._part, self._body = model, part, body
+    def __init__(self, model: Among, body: Side) -> None:
+        self._met, self._side, self._body = model, body, body.solver.readout
         weightless = copy(model.grains)
         weightless.bed = _weightless(model)
         self._grains = grains.Readout(weightless)
@@ -41,11 +40,11 @@ class Readout:
 
     def body_positions(self, state: Any) -> np.ndarray:
         """Positions of the masses of the spring bodies or of the nodes of the solid [m], shape [n, 3]."""
-        return self._body.positions(getattr(state, self._part))
+        return self._body.positions(self._side.state(state))
 
     def body_velocities(self, state: Any) -> np.ndarray:
         """Their velocities [m/s], shape [n, 3]."""
-        return self._body.velocities(getattr(state, self._part))
+        return self._body.velocities(self._side.state(state))
 
     def grain_positions(self, state: Any) -> np.ndarray:
         """Centres of the grains [m], shape [grains, 3]."""
@@ -65,19 +64,8 @@ class Readout:
 
     def summary(self, state: Any) -> Summary:
         """Totals of the body, grains and free rigid bodies; parts: "springs" or "solid", and "grains" with the last."""
-        body, bed = self._body.summary(getattr(state, self._part)), self._grains.summary(state.grains)
-        mass = body.mass + bed.mass
-        return Summary(
-            mass=mass,
-            center_of_mass=(body.mass * body.center_of_mass + bed.mass * bed.center_of_mass) / mass,
-            momentum=body.momentum + bed.momentum,
-            angular_momentum=body.angular_momentum + bed.angular_momentum,
-            kinetic=body.kinetic + bed.kinetic,
-            rotational=bed.rotational,
-            elastic=body.elastic,
-            gravitational=body.gravitational + bed.gravitational,
-            parts={self._part: body, "grains": bed},
-        )
+        body, bed = self._body.summary(self._side.state(state)), self._grains.summary(state.grains)
+        return Summary.of([body, bed], {self._side.part: body, "grains": bed})
 
     def grains_inside(self, state: Any) -> np.ndarray:
         """Numbers of the grains whose centres are inside the deformed surface of the body."""

@@ -15,6 +15,7 @@ from annelid.core.elements import scatter
 from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.core.relay import Leg
 from annelid.core.scenery import Scenery
+from annelid.core.solver import Side
 from annelid.core.state import (
     clone_state,
     copy_state,
@@ -68,8 +69,9 @@ class Solver(MeetingSolver[Model]):
         self._whole, self._taken = False, 0  # whether steps of the springs are launched without a break, and how many
         self._ready = False
         self._built_guests = self._edited_guests()
-        self.readout = Readout(model, "springs", self.springs.readout)
-        self._meet("springs", self.springs, (model.substeps, 1))
+        body = Side(self.springs, lambda state: state.springs, "springs")
+        self.readout = Readout(model, body)
+        self._meet(body, (model.substeps, 1))
         self._accompany()
 
     # --- parameters ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from annelid import fem
+from annelid.core.solver import Side
 from annelid.coupling.readout import Readout
 from annelid.coupling.solids.model import SolidModel
 from annelid.coupling.solids.state import SolidState
@@ -15,11 +15,11 @@ class SolidReadout(Readout):
 
     Args:
         model: The model.
-        solid: What reads the side of the solid.
+        solid: The side of the solid.
     """
 
-    def __init__(self, model: SolidModel, solid: fem.Readout) -> None:
-        super().__init__(model, "solid", solid)
+    def __init__(self, model: SolidModel, solid: Side) -> None:
+        super().__init__(model, solid)
         self._nodes = model.nodes
 
     def surface_lag(self, state: SolidState) -> float:

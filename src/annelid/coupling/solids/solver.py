@@ -9,6 +9,7 @@ import warp as wp
 
 from annelid import fem, grains
 from annelid.core.controls import Commanded, resting_commands
+from annelid.core.solver import Side
 from annelid.core.state import copy_state, new_state, restore_worlds
 from annelid.core.variation import unvaried
 from annelid.core.weakly import weakly
@@ -55,8 +56,9 @@ class SolidSolver(MeetingSolver[SolidModel]):
         self._free = wp.array((~held).astype(float), dtype=wp.vec3d, device=self.device)
         self._impulses, self._forces = (wp.zeros(count, dtype=wp.vec3d, device=self.device) for _ in range(2))
         self._felt, self._jumps = (wp.zeros(count, dtype=wp.vec3, device=self.device) for _ in range(2))
-        self.readout = SolidReadout(model, self.solid.readout)
-        self._meet("solid", self.solid, (1, model.substeps))
+        body = Side(self.solid, lambda state: state.solid, "solid")
+        self.readout = SolidReadout(model, body)
+        self._meet(body, (1, model.substeps))
         self._state: SolidState | None = None
         self._loaded = False
         self.grains.accompany(weakly(self._follow))
