@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 import annelid.core.device  # noqa: F401  starts Warp quietly
+from annelid.core.kernels.arrays import points_kernel
 from annelid.core.kernels.elements import gather_kernel, scatter_kernel
 
 
@@ -33,6 +34,13 @@ def gather_elements(source: wp.array[Any], index: np.ndarray) -> np.ndarray:
     out = wp.empty(len(index), dtype=source.dtype, device=source.device)
     wp.launch(gather_kernel(source.dtype), len(index), [where, source], [out], device=source.device)
     return np.asarray(out.numpy())
+
+
+def picked_points(vectors: wp.array[Any], chosen: wp.array[Any]) -> wp.array[Any]:
+    """The first three numbers of chosen vectors, in single precision, on the device."""
+    out = wp.empty(len(chosen), dtype=wp.vec3, device=vectors.device)
+    wp.launch(points_kernel(vectors.dtype), len(chosen), [chosen, vectors], [out], device=vectors.device)
+    return out
 
 
 def grown(array: wp.array[Any], size: int, fill: Any = 0) -> wp.array[Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from annelid.core.described import Brief
+from annelid.core.snapshot import Number
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -35,6 +36,27 @@ class Summary(Brief):
     elastic: float = 0.0
     gravitational: float = 0.0
     parts: Mapping[str, Summary] = field(default_factory=dict)
+
+    def numbers(self, *energies: str) -> dict[str, Number]:
+        """Where the centre of mass is, and some of the energies by name, for pictures and plots."""
+        center = {f"center-{axis}": Number(float(x), "m") for axis, x in zip("xyz", self.center_of_mass, strict=True)}
+        return center | {f"{name}-energy": Number(vars(self)[name], "J") for name in energies}
+
+    @classmethod
+    def of(cls, summaries: Sequence[Summary], parts: Mapping[str, Summary] | None = None) -> Summary:
+        """Totals of several: of worlds, or of sides of one, which are its parts by name."""
+        mass = sum(one.mass for one in summaries)
+        return cls(
+            mass=mass,
+            center_of_mass=np.sum([one.mass * one.center_of_mass for one in summaries], axis=0) / mass,
+            momentum=np.sum([one.momentum for one in summaries], axis=0),
+            angular_momentum=np.sum([one.angular_momentum for one in summaries], axis=0),
+            kinetic=sum(one.kinetic for one in summaries),
+            rotational=sum(one.rotational for one in summaries),
+            elastic=sum(one.elastic for one in summaries),
+            gravitational=sum(one.gravitational for one in summaries),
+            parts=parts or {},
+        )
 
     @property
     def total(self) -> float:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.elements import picked_points
 from annelid.core.scenery import Moving
 from annelid.core.snapshot import Field, Lines, Look, Mesh, Number, Snapshot, Spheres
 from annelid.fem.kernels.parameters import STIFFNESS
-from annelid.fem.kernels.stress import distances, gather_points, node_means
+from annelid.fem.kernels.stress import distances, node_means
 from annelid.fem.model import Model
 from annelid.fem.readout import Readout
 from annelid.fem.state import State
@@ -79,9 +80,7 @@ class Painter:
 
     def _picked(self, nodes: wp.array[Any], state: Any) -> wp.array[Any]:
         """Where nodes are [m], in single precision."""
-        points = wp.empty(len(nodes), dtype=wp.vec3, device=self.model.device)
-        wp.launch(gather_points, len(points), [nodes, state.positions, points], device=self.model.device)
-        return points
+        return picked_points(state.positions, nodes)
 
     def stress(self, state: Any) -> np.ndarray:
         """Von Mises stress of each integration point [Pa], shape [p]."""

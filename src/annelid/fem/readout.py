@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,7 @@ class Readout:
         pairs = zip(*(np.split(of(state), worlds) for of in (self.positions, self.velocities)), strict=True)
         parts = zip(pairs, self._energies(state), self._varied(state), strict=True)
         found = [self._summary(x, v, energy, varied) for (x, v), energy, varied in parts]
-        return found[0] if worlds == 1 else _total(found)
+        return found[0] if worlds == 1 else Summary.of(found)
 
     def elastic(self, state: Any) -> float:
         """Energy stored in the tetrahedra and reinforcements [J]."""
@@ -116,17 +115,3 @@ class Readout:
             energies = self.model.elastic_energies(state.positions[world * count : (world + 1) * count])
             found.append(varied.stiffness * float(energies.numpy().sum()))
         return found
-
-
-def _total(parts: Sequence[Summary]) -> Summary:
-    """Totals of all worlds."""
-    mass = sum(part.mass for part in parts)
-    return Summary(
-        mass=mass,
-        center_of_mass=np.sum([part.mass * part.center_of_mass for part in parts], axis=0) / mass,
-        momentum=np.sum([part.momentum for part in parts], axis=0),
-        angular_momentum=np.sum([part.angular_momentum for part in parts], axis=0),
-        kinetic=sum(part.kinetic for part in parts),
-        elastic=sum(part.elastic for part in parts),
-        gravitational=sum(part.gravitational for part in parts),
-    )

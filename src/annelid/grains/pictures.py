@@ -142,17 +142,8 @@ class Painter:
         return np.column_stack([place % across, -(place // across), np.zeros(count)]) * pitch
 
     def _numbers(self, state: Any) -> dict[str, Number]:
-        summary = self.readout.summary(state)
-        x, y, z = summary.center_of_mass
-        return {
-            "center-x": Number(float(x), "m"),
-            "center-y": Number(float(y), "m"),
-            "center-z": Number(float(z), "m"),
-            "kinetic-energy": Number(summary.kinetic, "J"),
-            "rotational-energy": Number(summary.rotational, "J"),
-            "gravitational-energy": Number(summary.gravitational, "J"),
-            "largest-speed": Number(self.readout.largest_speed(state), "m/s"),
-        }
+        numbers = self.readout.summary(state).numbers("kinetic", "rotational", "gravitational")
+        return {**numbers, "largest-speed": Number(self.readout.largest_speed(state), "m/s")}
 
 
 def _outline(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.elements import picked_points
 from annelid.core.errors import InvalidValue
-from annelid.core.kernels.arrays import pick_points
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Color, Mesh, Plane, Spheres
 from annelid.grains.kernels.scenery import place_vertices
@@ -58,11 +58,5 @@ def _grains(model: Model, readout: Readout, color: Color) -> Moving:
     if (radii != radii[0]).any():
         raise InvalidValue("grains cannot be seen by sensors where worlds differ: give one world and worlds=n.")
     chosen = wp.array(order.ravel().astype(np.int32), dtype=wp.int32, device=model.device)
-    out = wp.zeros(own, dtype=wp.vec3, device=model.device)
-
-    def points(state: Any) -> wp.array[Any]:
-        wp.launch(pick_points, own, [chosen, readout.points(state)], [out], device=model.device)
-        return out
-
     balls = Spheres("grains", np.zeros((order.shape[1], 3)), radii[0].astype(np.float32), color=color)
-    return Moving(balls, points)
+    return Moving(balls, lambda state: picked_points(readout.points(state), chosen))

@@ -134,16 +134,7 @@ class Painter:
         return _part(self.model.world.contacts.index(contact), placed or contact.rigid)
 
     def _numbers(self, state: Any) -> dict[str, Number]:
-        summary = self.readout.summary(state)
-        x, y, z = summary.center_of_mass
-        return {
-            "center-x": Number(float(x), "m"),
-            "center-y": Number(float(y), "m"),
-            "center-z": Number(float(z), "m"),
-            "elastic-energy": Number(summary.elastic, "J"),
-            "kinetic-energy": Number(summary.kinetic, "J"),
-            "gravitational-energy": Number(summary.gravitational, "J"),
-        }
+        return self.readout.summary(state).numbers("elastic", "kinetic", "gravitational")
 
     @staticmethod
     def _host(values: wp.array[Any], look: Look) -> Any:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from annelid.core.elements import picked_points
+from annelid.core.kernels.elements import gather_kernel
 from annelid.core.summary import Summary
 from annelid.shapes.bodies import ReadsBodies
 from annelid.shapes.motions import MotionTable
@@ -15,8 +17,6 @@ from annelid.springs.kernels.readout import (
     SLOTS,
     Totals,
     fields_kernel,
-    pick_kernel,
-    pick_values,
     speed_kernel,
     totals_kernel,
 )
@@ -136,14 +136,12 @@ class Readout(ReadsBodies):
 
     def points(self, state: Any, chosen: wp.array[Any]) -> wp.array[Any]:
         """Positions of chosen masses [m] in single precision."""
-        out = wp.empty(len(chosen), dtype=wp.vec3, device=self.device)
-        wp.launch(pick_kernel(self.model.types.vec4), len(chosen), [chosen, state.positions], [out], device=self.device)
-        return out
+        return picked_points(state.positions, chosen)
 
     def values(self, chosen: wp.array[Any], values: wp.array[Any]) -> wp.array[Any]:
         """Values of chosen masses."""
         out = self._empty(chosen)
-        wp.launch(pick_values, len(chosen), [chosen, values], [out], device=self.device)
+        wp.launch(gather_kernel(wp.float32), len(chosen), [chosen, values], [out], device=self.device)
         return out
 
     def device_array(self, values: np.ndarray, dtype: Any) -> wp.array[Any]:

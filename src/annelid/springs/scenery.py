@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from annelid.core.kernels.arrays import pick_points
+from annelid.core.elements import picked_points
 from annelid.core.kernels.parameters import shape_ground
 from annelid.core.scenery import Moving, Scenery, by_world
 from annelid.core.snapshot import Mesh, Spheres
@@ -83,13 +83,8 @@ def _skin(model: Model, surface: Surface) -> Moving:
     triangles = number[surface.triangles]
     own = np.ascontiguousarray(triangles[(triangles >= 0).all(axis=1)], np.int32)
     chosen = wp.array(order.ravel().astype(np.int32), dtype=wp.int32, device=model.device)
-    out = wp.zeros(order.size, dtype=wp.vec3, device=model.device)
-
-    def points(state: Any) -> wp.array[Any]:
-        wp.launch(pick_points, len(out), [chosen, surface.points(state)], [out], device=model.device)
-        return out
-
-    return Moving(Mesh("body", np.zeros((order.shape[1], 3)), own), points)
+    skin = Mesh("body", np.zeros((order.shape[1], 3)), own)
+    return Moving(skin, lambda state: picked_points(surface.points(state), chosen))
 
 
 def _masses(model: Model, readout: Readout, radius: float) -> Moving:

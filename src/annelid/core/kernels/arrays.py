@@ -4,6 +4,8 @@ from typing import Any
 
 import warp as wp
 
+from annelid.core.kernels.loading import once
+
 wp.set_module_options({"enable_backward": False})
 
 
@@ -17,11 +19,17 @@ def repeat_row(
     rows_out[i, k] = row[k]
 
 
-@wp.kernel(enable_backward=False)
-def pick_points(chosen: wp.array[wp.int32], points: wp.array[wp.vec3], points_out: wp.array[wp.vec3]):
-    """Points in another order."""
-    i = wp.tid()
-    points_out[i] = points[chosen[i]]
+@once
+def points_kernel(dtype: Any) -> wp.Kernel:
+    """A kernel for vectors of one type: the first three numbers of chosen ones, in single precision."""
+
+    @wp.kernel(module="unique", enable_backward=False)
+    def pick_points(chosen: wp.array[wp.int32], vectors: wp.array[dtype], points_out: wp.array[wp.vec3]):
+        i = wp.tid()
+        p = vectors[chosen[i]]
+        points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
+
+    return pick_points
 
 
 # All overloads at once: one that is first needed later would compile this module again.

@@ -67,13 +67,6 @@ def node_means(
 
 
 @wp.kernel
-def gather_points(nodes: wp.array[wp.int32], positions: wp.array[wp.vec3d], points_out: wp.array[wp.vec3]):
-    i = wp.tid()
-    p = positions[nodes[i]]
-    points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
-
-
-@wp.kernel
 def distances(
     nodes: wp.array[wp.int32],
     here: wp.array[wp.vec3d],

@@ -132,26 +132,6 @@ def totals_kernel(features: Features) -> wp.Kernel:
 
 
 @once
-def pick_kernel(vec4: Any) -> wp.Kernel:
-    """Positions of chosen masses in single precision."""
-
-    @wp.kernel(module="unique", enable_backward=False)
-    def pick(chosen: wp.array[wp.int32], positions: wp.array[vec4], points_out: wp.array[wp.vec3]):
-        i = wp.tid()
-        p = positions[chosen[i]]
-        points_out[i] = wp.vec3(wp.float32(p[0]), wp.float32(p[1]), wp.float32(p[2]))
-
-    return pick
-
-
-@wp.kernel(enable_backward=False)
-def pick_values(chosen: wp.array[wp.int32], values: wp.array[wp.float32], values_out: wp.array[wp.float32]):
-    """Values of chosen masses."""
-    i = wp.tid()
-    values_out[i] = values[chosen[i]]
-
-
-@once
 def speed_kernel(vec3: Any) -> wp.Kernel:
     """Speed of chosen masses."""
 

@@ -178,13 +178,23 @@ def shade_numbers(values: np.ndarray, scale: Scale, count: int) -> np.ndarray:
     return np.where(np.isnan(mean), count - 1, shades)
 
 
-class SphereDrawer:
-    """Balls, rounder the fewer they are, or dots if they are very many, which carry the light on their heap."""
+class SingleDrawer:
+    """Draws a part as one thing of the scene."""
 
     def __init__(self, scene: Any, path: str) -> None:
         self._scene, self._path = scene, path
         self._handle: Any = None
-        self._count = -1
+        self._count = -1  # of what is drawn
+
+    def remove(self) -> None:
+        """Take it out of the scene."""
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+
+
+class SphereDrawer(SingleDrawer):
+    """Balls, rounder the fewer they are, or dots if they are very many, which carry the light on their heap."""
 
     def draw(self, part: Spheres, scale: Scale | None) -> None:
         """Show the balls as they are now."""
@@ -205,12 +215,6 @@ class SphereDrawer:
         else:
             self._handle.batched_positions, self._handle.batched_colors = centers, linear(colors)
 
-    def remove(self) -> None:
-        """Take them out of the scene."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
-
     @property
     def _many(self) -> bool:
         return self._count > MAX_SPHERES
@@ -230,13 +234,8 @@ class SphereDrawer:
         return self._scene.add_batched_meshes_simple(self._path, vertices, faces, upright, centers, **options)
 
 
-class LineDrawer:
+class LineDrawer(SingleDrawer):
     """Segments, or an even choice of them if they are many."""
-
-    def __init__(self, scene: Any, path: str) -> None:
-        self._scene, self._path = scene, path
-        self._handle: Any = None
-        self._count = -1
 
     def draw(self, part: Lines, scale: Scale | None) -> None:
         """Show the lines as they are now."""
@@ -254,14 +253,8 @@ class LineDrawer:
         else:
             self._handle.points, self._handle.colors = ends, colors
 
-    def remove(self) -> None:
-        """Take them out of the scene."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
-
-class PlaneDrawer:
+class PlaneDrawer(SingleDrawer):
     """An endless plane, drawn as a grid as fine as the scene is large [m].
 
     It reaches far, but no farther than one can see: the depth of the pixels of huge triangles is so coarse that the
@@ -269,9 +262,8 @@ class PlaneDrawer:
     """
 
     def __init__(self, scene: Any, path: str, span: float = 1.0) -> None:
-        self._scene, self._path = scene, path
+        super().__init__(scene, path)
         self._section = 10.0 ** math.floor(math.log10(min(max(span, 1e-6), 1e6)))
-        self._handle: Any = None
         self._drawn: Plane | None = None
 
     def draw(self, part: Plane, scale: Scale | None) -> None:
@@ -297,19 +289,12 @@ class PlaneDrawer:
             wxyz=_turn_to(part.normal),
         )
 
-    def remove(self) -> None:
-        """Take it out of the scene."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
-
-class ShadowDrawer:
+class ShadowDrawer(SingleDrawer):
     """The shadow of a surface on a plane: its triangles, fewer of them, pressed flat along the light."""
 
     def __init__(self, scene: Any, path: str) -> None:
-        self._scene, self._path = scene, path
-        self._handle: Any = None
+        super().__init__(scene, path)
         self._source: Any = None
         self._thin: Thinned | None = None
 
@@ -327,12 +312,6 @@ class ShadowDrawer:
             faces = self._thin.triangles.astype(np.uint32)
             options: dict[str, Any] = {"color": (176, 179, 184), "flat_shading": True, "side": "double"}
             self._handle = self._scene.add_mesh_simple(self._path, flat, faces, **options)
-
-    def remove(self) -> None:
-        """Take it out of the scene."""
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
 
 
 def _pressed(points: np.ndarray, plane: Plane) -> np.ndarray:
