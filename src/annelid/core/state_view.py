@@ -16,12 +16,14 @@ import warp as wp
 from annelid.core.errors import InvalidValue
 from annelid.core.kernels.sums import PARTS, Selected, Sums, finish_angle, finish_sum, finish_turn, vector_kernel
 from annelid.core.options import require_truth
+from annelid.core.replay import Launcher
 from annelid.core.sensors import Mean, Reading, Sensor, side_of
 from annelid.core.solver import Solver
 from annelid.core.state import State
 
 W = TypeVar("W")
 
+_KEPT = 4  # launches of a sensor that are kept prepared
 _AXES = {2: ("x", "z"), 3: ("x", "y", "z")}
 _UNITS = {"position": "m", "velocity": "m/s", "spin": "rad/s", "force": "N", "torque": "N m"}
 
@@ -91,33 +93,36 @@ class StateView:
         count = members.count
         direct = bool(members.selected.each) or self.parts == 1
         shape = (worlds, count if direct else self.parts)
-        sums = wp.zeros((0, 0) if direct else shape, dtype=Sums, device=device)
+        sums, launcher = wp.zeros((0, 0) if direct else shape, dtype=Sums, device=device), Launcher(device, kept=_KEPT)
         there = None if self.there is None or self.there.all() else np.repeat(self.there, size, axis=1)
 
         def read(state: State, out: wp.array[Any], first: int) -> None:
-            scales = self._launch(side(state), shape, first, sums, out, turned=False)
+            selected = self._launch(launcher, side(state), shape, first, sums, out, turned=False)
             if not direct:
-                wp.launch(finish_sum, worlds, [sums, scales, 0, size, first], [out], device=device)
+                launcher.launch(finish_sum, worlds, [sums, selected.scales, 0, size, first, out])
 
         return Reading(read, (size * count,), unit, _AXES[size] if count == 1 else (), there=there)
 
     def turn(self, own: Solver, side: Callable[[State], State]) -> Reading:
         """A reading of how the part has turned: a quaternion, or an angle in a plane."""
         sums = wp.zeros((own.worlds, self.parts), dtype=Sums, device=own.device)
+        launcher = Launcher(own.device, kept=_KEPT)
         finish = finish_turn if self.size == 3 else finish_angle
 
         def read(state: State, out: wp.array[Any], first: int) -> None:
-            self._launch(side(state), sums.shape, first, sums, out, turned=True)
-            wp.launch(finish, own.worlds, [sums, first], [out], device=own.device)
+            self._launch(launcher, side(state), sums.shape, first, sums, out, turned=True)
+            launcher.launch(finish, own.worlds, [sums, first, out])
 
         return Reading(read, (4,), "", ("x", "y", "z", "w")) if self.size == 3 else Reading(read, (1,), "rad")
 
-    def _launch(self, state: Any, shape: tuple[int, ...], first: int, sums: Any, out: Any, *, turned: bool) -> Any:
-        """Sum vectors, or moments of how they have turned, or write readings; and say the scales of sums."""
+    def _launch(
+        self, launcher: Launcher, state: Any, shape: tuple[int, ...], first: int, sums: Any, out: Any, *, turned: bool
+    ) -> Any:
+        """Sum vectors, or moments of how they have turned, or write readings; and say which rows these are."""
         vectors, selected = self.vectors(state), self.members().selected
         kernel = vector_kernel(vectors.dtype, self.size, turned)
-        wp.launch(kernel, shape, [selected, vectors, first], [sums, out], device=vectors.device)
-        return selected.scales
+        launcher.launch(kernel, shape, [selected, vectors, first, sums, out])
+        return selected
 
 
 @dataclass(frozen=True, eq=False)

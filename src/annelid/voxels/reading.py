@@ -12,6 +12,7 @@ import warp as wp
 
 from annelid.core.arrays import whole_numbers
 from annelid.core.errors import InvalidValue
+from annelid.core.replay import Launcher
 from annelid.core.sensors import Reading, Sensor, side_of
 from annelid.core.solver import Solver as AnySolver
 from annelid.core.state_view import Members, Parts, StateView, VectorSensor, require_robot
@@ -50,10 +51,10 @@ def _view(solver: Solver, sensor: VectorSensor) -> StateView:
         width,
     ]
     vectors = wp.zeros(len(corners) // width, dtype=wp.vec2d, device=device)
-    kernel = places_kernel(model.real, sensor.quantity == "velocity")
+    kernel, launcher = places_kernel(model.real, sensor.quantity == "velocity"), Launcher(device, kept=2)
 
     def read(state: Any) -> wp.array[Any]:
-        wp.launch(kernel, len(vectors), [*fixed, state.positions, state.velocities], [vectors], device=device)
+        launcher.launch(kernel, len(vectors), [*fixed, state.positions, state.velocities, vectors])
         return vectors
 
     return StateView(lambda: members, read, size=2, parts=1)
