@@ -67,7 +67,7 @@ def test_bodies() -> None:
         (lambda given: voxels.biped(4).fix(lambda x, y, corner: given), "what chooses masses must be True or False"),
         (lambda given: voxels.largest_connected([[1], [1, 2]]), "the grid of a robot must be whole numbers"),
         (lambda given: voxels.Voxel(scaffolding=[given, 1]), "the scaffolding of a voxel must be letters of 'EIXC'"),
-        (lambda given: voxels.Voxel(ropes=[given]), r"ropes of a voxel must be one of 'lower', 'upper', None, not"),
+        (lambda given: voxels.Voxel(ropes=[given]), r"ropes of a voxel must be one of lower, upper, None, not"),
         (lambda given: voxels.sensors.velocity(given), "the axis of a velocity must be 'x', 'y' or 'magnitude'"),
         (lambda given: Balancing(largest_angle=given), "the largest angle of the swing must be between 0 and 90°"),
         (lambda given: voxels.worm(3, given), "the material of a body must be a voxels.Voxel or None, not str: 'no'"),

@@ -24,7 +24,7 @@ def robot(**options: Any) -> voxels3d.Robot:
     [
         (lambda: voxels3d.World(precision=["float32"]), "precision .* must be one of float32, float64"),  # type: ignore[arg-type]
         (lambda: voxels3d.World(fluid=NO), "fluid .* must be a finite number of 0 kg/m³ or more, not 'no'"),
-        (lambda: voxels3d.Voxel(name=THREE), "name of a voxel must be a text, not int: 3"),
+        (lambda: voxels3d.Voxel(name=THREE), "name of a voxel must be a str, not 3"),
         (lambda: voxels3d.Voxel(color=NO), "color of a voxel must be three numbers from 0 to 1 .*, not 'no'"),
         (lambda: voxels3d.position_of(each=NO), "each must be True or False, not 'no'"),
         (lambda: robot(whole=NO), "whole of a robot must be True or False, not 'no'"),

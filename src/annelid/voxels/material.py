@@ -5,77 +5,68 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
-from annelid.core.options import Named, is_among
+from annelid.core.parameters import Checked, documented, parameter
 
 GROUPS = {"E": "side external", "I": "side internal", "X": "side cross", "C": "central cross"}
 """The four groups of spring-dampers that can make up a scaffolding."""
 
-_POSITIVE = ("side_length", "mass")
-_NOT_NEGATIVE = ("linear_damping", "angular_damping", "friction", "frequency", "max_force")
 
-
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Voxel(Named):
-    """The material of a voxel: four square masses, spring-dampers between them, and how they are actuated.
+class Voxel(Checked):
+    """The material of a voxel: four square masses, spring-dampers between them, and how they are actuated."""
 
-    Attributes:
-        side_length: Side of the voxel [m]; the same for all voxels of a robot.
-        mass_ratio: Side of a mass as a fraction of the side of the voxel, in ]0, 0.5].
-        linear_damping: Rate at which velocities of masses decay [1/s].
-        angular_damping: Rate at which spins of masses decay [1/s].
-        mass: Mass of each of the four masses [kg].
-        friction: Coulomb friction of the masses; a pair of surfaces has the geometric mean of its two.
-        restitution: Restitution of the masses, in [0, 1]; a pair of surfaces has the larger of its two.
-        frequency: Frequency of the spring-dampers [Hz].
-        damping_ratio: Damping ratio of the spring-dampers, in [0, 1].
-        max_force: Force on each mass at a control value of 1 [N]; used by the force actuation only.
-        max_area_change: Change of the area at a control value of 1, in [0, 1[; used by the area actuation only.
-        scaffolding: Groups of spring-dampers: letters of "EIXC" (side external, side internal, side cross, central
-            cross).
-        ropes: "lower" keeps the centres of neighbouring masses at least a mass apart, "upper" at most as far apart as
-            in a fully enlarged voxel, None lets them go.
-        actuation: "area" changes the rest lengths, "force" pulls the masses towards the centre.
-        lengths: Rest lengths between the extremes: "area" makes the area linear in the control value, "linear" the
-            lengths.
-    """
+    of_what: ClassVar[str] = "a voxel"
 
-    side_length: float = 3.0
-    mass_ratio: float = 0.3
-    linear_damping: float = 1.0
-    angular_damping: float = 1.0
-    mass: float = 1.0
-    friction: float = 100.0
-    restitution: float = 0.1
-    frequency: float = 8.0
-    damping_ratio: float = 0.3
-    max_force: float = 1000.0
-    max_area_change: float = 0.2
-    scaffolding: str = "EIXC"
-    ropes: Literal["lower", "upper"] | None = "upper"
-    actuation: Literal["area", "force"] = "area"
-    lengths: Literal["area", "linear"] = "area"
+    side_length: float = parameter(
+        3.0, "Side of the voxel [m]; the same for all voxels of a robot.", unit="m", above=0.0
+    )
+    mass_ratio: float = parameter(
+        0.3, "Side of a mass as a fraction of the side of the voxel, in ]0, 0.5].", above=0.0, most=0.5
+    )
+    linear_damping: float = parameter(1.0, "Rate at which velocities of masses decay [1/s].", unit="1/s", least=0.0)
+    angular_damping: float = parameter(1.0, "Rate at which spins of masses decay [1/s].", unit="1/s", least=0.0)
+    mass: float = parameter(1.0, "Mass of each of the four masses [kg].", unit="kg", above=0.0)
+    friction: float = parameter(
+        100.0, "Coulomb friction of the masses; a pair of surfaces has the geometric mean of its two.", least=0.0
+    )
+    restitution: float = parameter(
+        0.1, "Restitution of the masses, in [0, 1]; a pair of surfaces has the larger of its two.", limits=(0.0, 1.0)
+    )
+    frequency: float = parameter(8.0, "Frequency of the spring-dampers [Hz].", unit="Hz", least=0.0)
+    damping_ratio: float = parameter(0.3, "Damping ratio of the spring-dampers, in [0, 1].", limits=(0.0, 1.0))
+    max_force: float = parameter(
+        1000.0, "Force on each mass at a control value of 1 [N]; used by the force actuation only.", unit="N", least=0.0
+    )
+    max_area_change: float = parameter(
+        0.2, "Change of the area at a control value of 1, in [0, 1[; used by the area actuation only.",
+        limits=(0.0, 1.0),
+    )  # fmt: skip
+    scaffolding: str = parameter(
+        "EIXC",
+        'Groups of spring-dampers: letters of "EIXC" (side external, side internal, side cross, central cross).',
+    )
+    ropes: Literal["lower", "upper"] | None = parameter(
+        "upper",
+        '"lower" keeps the centres of neighbouring masses at least a mass apart, "upper" at most as far apart as in a '
+        "fully enlarged voxel, None lets them go.",
+    )
+    actuation: Literal["area", "force"] = parameter(
+        "area", '"area" changes the rest lengths, "force" pulls the masses towards the centre.'
+    )
+    lengths: Literal["area", "linear"] = parameter(
+        "area",
+        'Rest lengths between the extremes: "area" makes the area linear in the control value, "linear" the lengths.',
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scaffolding", _groups(self.scaffolding))
-        for name in (*_POSITIVE, *_NOT_NEGATIVE):
-            value = getattr(self, name)
-            if not (is_number(value) and value >= 0.0 and (value > 0.0 or name in _NOT_NEGATIVE)):
-                raise InvalidValue(
-                    f"{name} of a voxel must be {'0 or more' if name in _NOT_NEGATIVE else 'positive'}, not {value!r}."
-                )
-        _inside("mass_ratio", self.mass_ratio, 0.0, 0.5, open_low=True)
-        _inside("restitution", self.restitution, 0.0, 1.0)
-        _inside("damping_ratio", self.damping_ratio, 0.0, 1.0)
-        _inside("max_area_change", self.max_area_change, 0.0, 1.0, open_high=True)
-        _choice("ropes", self.ropes, ("lower", "upper", None))
-        _choice("actuation", self.actuation, ("area", "force"))
-        _choice("lengths", self.lengths, ("area", "linear"))
+        super().__post_init__()
         if min(self.side_lengths) < 2.0 * self.mass_side:
             raise InvalidValue(
                 f"a voxel of side {self.side_length} m that shrinks to {min(self.side_lengths):.3g} m has no room for "
@@ -160,22 +151,3 @@ def _groups(given: str | Iterable[str]) -> str:
     if unknown := sorted(set(letters) - set(GROUPS)):
         raise InvalidValue(f"scaffolding group {unknown[0]!r} does not exist; use letters of 'EIXC'.")
     return "".join(letter for letter in GROUPS if letter in letters)
-
-
-def _inside(
-    name: str, value: float, low: float, high: float, *, open_low: bool = False, open_high: bool = False
-) -> None:
-    if not (
-        is_number(value)
-        and (value > low if open_low else value >= low)
-        and (value < high if open_high else value <= high)
-    ):
-        raise InvalidValue(
-            f"{name} of a voxel must be in {']' if open_low else '['}{low:g}, {high:g}{'[' if open_high else ']'}, "
-            f"not {value!r}."
-        )
-
-
-def _choice(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if not is_among(value, known):
-        raise InvalidValue(f"{name} of a voxel must be one of {', '.join(map(repr, known))}, not {value!r}.")

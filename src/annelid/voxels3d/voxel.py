@@ -4,77 +4,71 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from annelid.core.arrays import array_or_none
 from annelid.core.errors import InvalidValue
-from annelid.core.numbers import is_number
-from annelid.core.options import Named, require_kind
+from annelid.core.parameters import Checked, documented, parameter
 from annelid.core.snapshot import Color, require_color
 from annelid.shapes.surface import frictions
 
-_POSITIVE = ("youngs_modulus", "density")
-_FRICTIONS = ("static_friction", "kinetic_friction")
-_NOT_NEGATIVE = ("internal_damping", "global_damping", "collision_damping", *_FRICTIONS)
-_OPTIONAL = ("plastic_modulus", "yield_stress", "failure_stress", *_FRICTIONS)
 
-
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Voxel(Named):
-    """The material of a voxel.
+class Voxel(Checked):
+    """The material of a voxel."""
 
-    Attributes:
-        youngs_modulus: E [Pa]; the slope of the first piece of `curve`, where that is given.
-        density: [kg/m³].
-        poisson_ratio: ν, from 0 to less than 0.5; above 0 a link also feels what happens across it.
-        expansion: Relative change of length per degree (CTE) [1/K]; 0 is passive.
-        static_friction: Coulomb coefficient that holds a voxel which rests on something; None takes
-            `kinetic_friction`, or else that of what it rests on.
-        kinetic_friction: Coulomb coefficient while it slides, at most `static_friction`; None takes that.
-        internal_damping: Damping ratio of links.
-        global_damping: Damping ratio of motion against the world, as in a thick medium.
-        collision_damping: Damping ratio of contacts.
-        plastic_modulus: Slope of the curve beyond the yield stress [Pa]; None is elastic.
-        yield_stress: Stress at which it begins to flow [Pa]; None is elastic.
-        failure_stress: Tension at which a link breaks for good [Pa]; None never does.
-        curve: Measured points (strain, stress [Pa]) of a tension test instead of modulus and yield, in rising order,
-            without the origin.
-        name: Name in pictures.
-        color: Colour in pictures.
-    """
+    of_what: ClassVar[str] = "a voxel"
 
-    youngs_modulus: float = 1.0e5
-    density: float = 1000.0
-    poisson_ratio: float = 0.0
-    expansion: float = 0.01
-    static_friction: float | None = None
-    kinetic_friction: float | None = None
-    internal_damping: float = 1.0
-    global_damping: float = 0.01
-    collision_damping: float = 0.8
-    plastic_modulus: float | None = None
-    yield_stress: float | None = None
-    failure_stress: float | None = None
-    curve: tuple[tuple[float, float], ...] = ()
-    name: str = ""
-    color: Color | None = None
+    youngs_modulus: float = parameter(
+        1.0e5, "E [Pa]; the slope of the first piece of `curve`, where that is given.", unit="Pa", above=0.0
+    )
+    density: float = parameter(1000.0, "[kg/m³].", unit="kg/m³", above=0.0)
+    poisson_ratio: float = parameter(
+        0.0, "ν, from 0 to less than 0.5; above 0 a link also feels what happens across it.", limits=(0.0, 0.5)
+    )
+    expansion: float = parameter(0.01, "Relative change of length per degree (CTE) [1/K]; 0 is passive.", unit="1/K")
+    static_friction: float | None = parameter(
+        None,
+        "Coulomb coefficient that holds a voxel which rests on something; None takes `kinetic_friction`, or else that "
+        "of what it rests on.",
+        least=0.0,
+    )
+    kinetic_friction: float | None = parameter(
+        None, "Coulomb coefficient while it slides, at most `static_friction`; None takes that.", least=0.0
+    )
+    internal_damping: float = parameter(1.0, "Damping ratio of links.", least=0.0)
+    global_damping: float = parameter(
+        0.01, "Damping ratio of motion against the world, as in a thick medium.", least=0.0
+    )
+    collision_damping: float = parameter(0.8, "Damping ratio of contacts.", least=0.0)
+    plastic_modulus: float | None = parameter(
+        None, "Slope of the curve beyond the yield stress [Pa]; None is elastic.", unit="Pa", above=0.0
+    )
+    yield_stress: float | None = parameter(
+        None, "Stress at which it begins to flow [Pa]; None is elastic.", unit="Pa", above=0.0
+    )
+    failure_stress: float | None = parameter(
+        None, "Tension at which a link breaks for good [Pa]; None never does.", unit="Pa", above=0.0
+    )
+    curve: tuple[tuple[float, float], ...] = parameter(
+        (),
+        "Measured points (strain, stress [Pa]) of a tension test instead of modulus and yield, in rising order, "
+        "without the origin.",
+    )
+    name: str = parameter("", "Name in pictures.")
+    color: Color | None = parameter(None, "Colour in pictures.")
 
     def __post_init__(self) -> None:
-        require_kind("name of a voxel", self.name, str, "a text")
         require_color("color of a voxel", self.color)
         if array_or_none(self.curve).size:
             object.__setattr__(self, "curve", _measured(self.curve))
             object.__setattr__(self, "youngs_modulus", self.curve[0][1] / self.curve[0][0])
-        for name in dict.fromkeys((*_POSITIVE, *_NOT_NEGATIVE, *_OPTIONAL)):
-            value = vars(self)[name]
-            if value is not None or name not in _OPTIONAL:
-                _require(name, value, above=name not in _NOT_NEGATIVE)
-        if not is_number(self.expansion):
-            raise InvalidValue(f"expansion of a voxel must be a finite number, not {self.expansion!r}.")
-        if not (is_number(self.poisson_ratio) and 0.0 <= self.poisson_ratio < 0.5):
-            raise InvalidValue(f"poisson_ratio of a voxel must be from 0 to less than 0.5, not {self.poisson_ratio!r}.")
+        super().__post_init__()
+        if self.poisson_ratio == 0.5:
+            raise InvalidValue("poisson_ratio of a voxel must be from 0 to less than 0.5, not 0.5.")
         holds, rubs = map(abs, self.frictions)
         if rubs > holds:
             raise InvalidValue(f"kinetic_friction {rubs} of a voxel must not exceed its static_friction {holds}.")
@@ -147,8 +141,3 @@ def _measured(curve: Any) -> tuple[tuple[float, float], ...]:
     if (slopes > slopes[0] * (1.0 + 1e-9)).any():
         raise InvalidValue("the curve of a voxel must be steepest at the beginning, where it is elastic.")
     return tuple((strain, stress) for strain, stress in points.tolist())
-
-
-def _require(name: str, value: Any, *, above: bool) -> None:
-    if not is_number(value) or value < 0.0 or (above and value == 0.0):
-        raise InvalidValue(f"{name} of a voxel must be {'above 0' if above else '0 or more'}, not {value!r}.")
