@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from annelid.core.errors import InvalidValue
-from annelid.shapes import Box, Capsule, Revolved, Rigid, Shape, Sphere, TriangleMesh, turned_about
+from annelid.shapes import Box, Capsule, Cylinder, Revolved, Rigid, Shape, Sphere, TriangleMesh, turned_about
 from annelid.shapes.spread import spread_over
 from annelid.shapes.thickness import cells_for_walls, thinnest_wall
 
@@ -87,3 +87,14 @@ def test_a_wall_that_would_need_too_many_cells_is_refused_with_their_number() ->
     with pytest.raises(InvalidValue, match=r"walls of 0\.000\d+ m .* grid of 4\d\d\d cells"):
         _ = Rigid(bucket(0.0001)).grid
     assert Rigid(Box((1.0, 1.0, 0.004)).surface(), rotation=turned_about("x", 1.0)).grid.values.shape[2] < 10
+
+
+def test_faces_that_coincide_are_no_walls() -> None:
+    """A tube on a disc whose lower faces are one: rays through the tube meet both where they leave."""
+    tube = Revolved(((0.02, 0.0), (0.03, 0.0), (0.03, 0.08), (0.02, 0.08))).surface(24)
+    disc = Cylinder(0.025, 0.004, center=(0.0, 0.0, 0.002), axis="z").surface(24)
+    both = TriangleMesh(
+        np.concatenate([tube.vertices, disc.vertices]),
+        np.concatenate([tube.triangles, disc.triangles + len(tube.vertices)]),
+    )
+    assert thinnest_wall(both)[0] == pytest.approx(0.004, rel=0.05)

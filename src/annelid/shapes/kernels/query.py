@@ -190,8 +190,9 @@ def thicknesses(
 ):
     """How far it is straight inwards from a point of a face to where the solid ends; inf where it does not.
 
-    Shells that a ray enters before it leaves the first one belong to the same solid. A ray that enters more often than
-    it leaves has passed through a wall too thin for its steps.
+    Shells that a ray enters before it leaves the first one belong to the same solid. A ray may step over the far side
+    of a wall that is thinner than its steps, or over faces that coincide: then it is outside, as it sees when it looks
+    back, and the solid has ended where it met the last face.
     """
     i = wp.tid()
     normal = wp.vec3(face_normal(surface, faces[i]))
@@ -202,8 +203,9 @@ def thicknesses(
     for _ in range(CROSSED):
         query = wp.mesh_query_ray(surface.mesh, start - gone * normal, -normal, FAR)
         if not query.result:
-            if shells > 0:
-                thickness = ASIDE
+            back = wp.mesh_query_ray(surface.mesh, start - gone * normal, normal, FAR)
+            if shells > 0 and back.result and wp.dot(back.normal, normal) < 0.0:
+                thickness = wp.max(gone - 2.0 * ASIDE, ASIDE)
             break
         gone += query.t
         shells += wp.where(wp.dot(query.normal, normal) > 0.0, 1, -1)
