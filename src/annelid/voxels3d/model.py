@@ -15,7 +15,7 @@ from annelid.core.errors import InvalidValue
 from annelid.core.identity import identity, settings_of
 from annelid.shapes.free_bodies import FreeBodies
 from annelid.shapes.kernels import free_bodies
-from annelid.shapes.kernels.gaps import BOX, CLOSED_FORMS, HEIGHTS, PLANE, SPHERE
+from annelid.shapes.kernels.gaps import CLOSED_FORMS, HEIGHTS, PLANE
 from annelid.shapes.motions import MotionTable
 from annelid.shapes.resistive.among import require_above
 from annelid.shapes.resistive.kernels.stress import resistance
@@ -244,9 +244,12 @@ class Model:
 
     @property
     def kinds(self) -> tuple[int, ...]:
-        """Kinds of obstacles that kernels are compiled for: common ones, so that few serve all, and those in use."""
+        """Kinds of obstacles that kernels are compiled for: those in use, and on a CPU others, so that few serve all.
+
+        On a GPU each kind takes registers from every robot, those on a plane included.
+        """
         used = {contact.form.kind for contact in self.world.contacts}
-        common = {PLANE, SPHERE, BOX, HEIGHTS} if self.device.is_cuda else {PLANE, HEIGHTS, *CLOSED_FORMS}
+        common = {PLANE} if self.device.is_cuda else {PLANE, HEIGHTS, *CLOSED_FORMS}
         return tuple(sorted(common | used))
 
     @property

@@ -23,8 +23,9 @@ from annelid.core.kernels.loading import once
 wp.set_module_options({"enable_backward": False})
 
 PLANE, SPHERE, BOX, CYLINDER, CAPSULE, TORUS, GRID, HEIGHTS = range(8)
-ENDLESS = (PLANE, HEIGHTS)  # what nothing can leave on another side
 """Kinds of geometries, the same for every physics; those up to capsules are convex."""
+ONE_SIDED = (PLANE, HEIGHTS)
+"""Kinds that nothing can leave on another side than it came from."""
 TINY = 1.0e-20
 """Distance from the middle of a round shape below which directions mean nothing [m]."""
 

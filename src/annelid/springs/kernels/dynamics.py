@@ -7,7 +7,7 @@ import warp as wp
 
 from annelid.core.kernels.loading import once
 from annelid.shapes.kernels.free_bodies import Wrench
-from annelid.shapes.kernels.gaps import ENDLESS, GRID
+from annelid.shapes.kernels.gaps import GRID, ONE_SIDED
 from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.springs.kernels.layout import Layout
 from annelid.springs.kernels.resisting import resist_of
@@ -72,7 +72,7 @@ def mass_acceleration(
     real, vec3, vec4, Arrays, Parameters = types.real, types.vec3, types.vec4, types.Arrays, types.Parameters
     touch, obstacle_at, obstacles = touch_of(types, growing, free), obstacle_gap(types, touching), bool(touching)
     slope_at, stop = obstacle_gap(types, touching, sloped=True), stop_of(types, free)
-    thin = any(kind not in ENDLESS for kind in touching)
+    thin = any(kind not in ONE_SIDED for kind in touching)
     move, velocity_at, ease, note = moved(types.Obstacle, real), carried(real), ease_of(types, growing), note_of(types)
     shape, resist, sunk = shaped_obstacle(types), resist_of(types, resisted), bool(resisted)
     user_force, user_constraint = _all_forces(types, plugins.forces), _all_constraints(types, plugins.constraints)

@@ -12,8 +12,9 @@ from typing import Any
 import warp as wp
 
 from annelid.core.kernels.loading import once
+from annelid.shapes.form import ENDLESS
 from annelid.shapes.kernels.free_bodies import Wrench
-from annelid.shapes.kernels.gaps import ENDLESS, GRID
+from annelid.shapes.kernels.gaps import GRID, ONE_SIDED
 from annelid.shapes.kernels.geometry import surface_at
 from annelid.shapes.kernels.moving import FREE, Moment, carried, moment_at, moved
 from annelid.shapes.kernels.surfaces import mixed
@@ -91,7 +92,7 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
         i: int, k: int, voxel: Voxel, place: wp.vec3d, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
     ) -> vec3:  # fmt: skip
         one = tables.obstacles[k]
-        if one.track[1] == wp.static(FREE):  # which yields
+        if one.core >= wp.float64(wp.static(ENDLESS)) or one.track[1] == wp.static(FREE):  # free ones yield
             return v
         seen = v  # as the obstacle sees it
         if wp.static(moving):
@@ -120,7 +121,7 @@ def contact_of(real: Any, kinds: tuple[int, ...], moving: bool = False, free: bo
         i: int, voxel: Voxel, place: wp.vec3d, v: vec3, dt: real, now: wp.int64, tables: Tables, motion: Motion
     ) -> vec3:  # fmt: skip
         result = v
-        if wp.static(any(kind not in ENDLESS for kind in kinds)):
+        if wp.static(any(kind not in ONE_SIDED for kind in kinds)):
             for k in range(tables.obstacles.shape[0]):
                 result = stop(i, k, voxel, place, result, dt, now, tables, motion)
         return result
