@@ -275,7 +275,7 @@ import warp as wp
 wp.config.log_level = wp.LOG_ERROR
 from annelid import springs
 body = springs.block((5, 5, 5))
-s, check = (springs.simulation(body, device="cpu", threads=2) for _ in range(2))
+s, check = (springs.simulation(body, gravity=(0, 0, 0), device="cpu", threads=2) for _ in range(2))
 network = s.solver.model.network
 main, chance = threading.get_ident(), random.Random(0)
 

@@ -149,7 +149,7 @@ def test_cables_are_drawn_in_motion_too() -> None:
     lines = {part.name: part for part in simulation.snapshot().parts if isinstance(part, Lines)}
     (cable,) = [drive for drive in simulation.solver.drives if drive.actuator.name == "up"]
     assert isinstance(cable, CableDrive)
-    places = cable.points(robot.solid.nodes)
+    places = cable.lines(robot.solid.nodes)[0].points
     np.testing.assert_allclose(lines["up"].points[: len(places)], places, atol=1e-7)
     assert len(lines["up"].points) == 2 * len(places)
 

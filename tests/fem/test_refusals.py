@@ -38,7 +38,7 @@ def robot() -> fem.Robot:
     ("wrong", "sentence"),
     [
         (lambda: simulated(dynamic="no"), "dynamic of a simulation of a solid must be True or False, not 'no'"),
-        (lambda: simulated(settings=3), "settings must be fem.Settings or None, not int: 3"),
+        (lambda: simulated(settings=3), "settings of a simulation of a solid must be a fem.Settings or None, not 3"),
         (lambda: simulated(contact=0), "contact must be a fem.Contact, such as .*, not 0"),
         (lambda: simulated(extras=3), "extras of a solid must be a list of element sets, .*, not int: 3"),
         (lambda: simulated(integrator=["midpoint"]), "integrator of a simulation of a solid must be one of"),

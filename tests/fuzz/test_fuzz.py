@@ -123,7 +123,8 @@ FUZZED = {
 TRUSTED = {
     "commands/doctor.py", "commands/soak.py", "commands/soaking/visit.py", "commands/soaking/visitor.py",
     "commands/support/experiments.py", "evolve/problems/task_files.py",
-    "core/files.py", "core/warp_build/lean_headers.py", "core/memory.py", "core/ownership.py",
+    "core/files.py", "core/warp_build/kept_files.py", "core/warp_build/lean_headers.py", "core/memory.py",
+    "core/ownership.py",
     "core/recording/recorder.py", "envs/training/agents.py", "envs/training/scaling.py",
     "evolve/problems/walks.py", "gallery/making.py",
     "gallery/study_pages.py", "view/files/html.py", "view/showing.py",

@@ -31,7 +31,7 @@ THREE: Any = 3
         (lambda: robots.trunk_parts(radii=THREE), "radii = 3 cannot be used; give those of base and tip"),
         (lambda: robots.pusher(heading=NO), "heading = 'no' cannot be used; give a finite number"),
         (lambda: robots.fibre_actuator(double=NO), "double of a fibre actuator must be True or False, not 'no'"),
-        (lambda: sandbox(grain=THREE), "the grain of a sandbox must be a grains.Grain, not int: 3"),
+        (lambda: sandbox(grain=THREE), "grain of a sandbox must be a grains.Grain, not 3"),
         (lambda: sandbox(seed=NO), "seed of a sandbox must be a whole number of 0 or more, not 'no'"),
     ],
 )

@@ -21,7 +21,6 @@ from annelid.voxels.tasks import Balancing
         ({"precision": ["float32"]}, "precision .* must be one of float32, float64"),
         ({"substeps": "some"}, "substeps .* must be a whole number .* or None, not 'some'"),
         ({"positions": "here"}, "positions must be given as numbers, not 'here'"),
-        ({"lanes": 0}, "lanes .* must be a whole number between 1 and 1024 or None, not 0"),
     ],
 )
 def test_worlds(options: dict[str, Any], sentence: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from annelid import fem, grains, springs
-from annelid.core.errors import FileFormatError, InvalidValue, Unsupported
+from annelid.core.errors import FileFormatError, InvalidValue
 from annelid.shapes import Box, Rigid, tet_beam
 from annelid.shapes.articulated import JointDrive, RigidTree, joint_controls, read_mjcf, read_urdf
 
@@ -215,13 +215,18 @@ def test_joints_follow_a_policy_beside_solids(arm: RigidTree) -> None:
         drive.command({"shoulder": 1.0})
 
 
-def test_springs_touch_robots_that_stand_and_refuse_others(arm: RigidTree) -> None:
-    body = springs.block((3, 3, 3), 0.02, damping=1.0).moved((0.0, 0.0, 0.6))
-    simulation = springs.simulation(body, obstacles=arm.bodies(), device="cpu", threads=1)
-    with pytest.raises(Unsupported, match="grains or fem or coupling"):
-        JointDrive(simulation, arm)
-    with pytest.raises(InvalidValue, match="free"):
-        springs.simulation(body, obstacles=arm.bodies(motion="free"), device="cpu", threads=1)
+def test_joints_follow_commands_beside_springs(arm: RigidTree) -> None:
+    body = springs.block((3, 3, 3), 0.02, mass=0.002, stiffness=10.0).moved((0.0, 0.0, 2.0))
+    simulation = springs.simulation(body, obstacles=arm.bodies(motion="driven"), dt=1e-3, device="cpu", threads=1)
+    drive = JointDrive(simulation, arm, every=0.01)
+    drive.command({"shoulder": 1.0, "slide": 0.5})
+    simulation.step(30)
+    assert drive.values == pytest.approx({"shoulder": 0.03, "slide": 0.025})
+    readout, bodies = simulation.solver.readout, arm.bodies(drive.values)
+    found = [readout.body_position(simulation.state, one.name) for one in bodies]
+    np.testing.assert_allclose(found, centers(bodies), atol=1e-9)
+    with pytest.raises(InvalidValue, match="give it motion='driven'"):
+        JointDrive(springs.simulation(body, obstacles=arm.bodies(), device="cpu", threads=1), arm)
 
 
 # --- MuJoCo reads the same ---

@@ -35,7 +35,8 @@ class JointDrive:
     """Commands of the joints of a robot whose bodies were made with motion="driven".
 
     Args:
-        simulation: Grains, solids or soft bodies among grains, with the bodies of the robot among the obstacles.
+        simulation: Springs, grains, solids, 3-D voxels or soft bodies among grains, with the bodies of the robot among
+            the obstacles.
         tree: The robot, where it was placed.
         values: Values of its joints as it begins, as they were given to `bodies`.
         every: Simulated time between two commands of the links [s].
